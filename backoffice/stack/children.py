@@ -12,6 +12,7 @@ import threading
 import time
 import warnings
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from backoffice.stack import identity
@@ -19,6 +20,16 @@ from backoffice.stack import identity
 PR_SET_PDEATHSIG = 1
 LOG_LIMIT = 20_000_000
 _libc = ctypes.CDLL(None, use_errno=True)
+
+
+@dataclass(frozen=True)
+class Place:
+    """Say where a child works, where its output goes, who it is and which open files it inherits."""
+
+    folder: Path
+    log: Path
+    as_who: identity.Kind = "plain"
+    keep: tuple[int, ...] = ()
 
 
 def die_with(parent: int, sent: int = signal.SIGKILL) -> None:
@@ -35,12 +46,9 @@ def die_with(parent: int, sent: int = signal.SIGKILL) -> None:
 
 def spawn(
     command: Sequence[str | Path],
+    place: Place,
     *,
     environment: Mapping[str, str],
-    folder: Path,
-    log: Path | None,
-    as_who: identity.Kind = "plain",
-    pass_fds: Sequence[int] = (),
 ) -> subprocess.Popen[bytes]:
     """Start a child in a session of its own that is killed when this process ends.
 
@@ -53,11 +61,11 @@ def spawn(
 
     def prepare() -> None:
         os.umask(0o077)
-        identity.enter(as_who)
+        identity.enter(place.as_who)
         die_with(parent)
         signal.pthread_sigmask(signal.SIG_SETMASK, ())
 
-    output = _open_log(log) if log else None
+    output = _open_log(place.log)
     # A signal between the fork and the return would lose the child's id.
     held = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM, signal.SIGHUP})
     try:
@@ -65,19 +73,18 @@ def spawn(
             warnings.simplefilter("ignore", DeprecationWarning)  # a fork beside threads: it only calls exec
             return subprocess.Popen(
                 command,
-                cwd=folder,
+                cwd=place.folder,
                 env=dict(environment),
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=output,
                 start_new_session=True,
-                pass_fds=tuple(pass_fds),
+                pass_fds=place.keep,
                 preexec_fn=prepare,
             )
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, held)
-        if output is not None:
-            os.close(output)
+        os.close(output)
 
 
 def ended(child: subprocess.Popen[bytes]) -> bool:

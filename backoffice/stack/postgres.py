@@ -7,6 +7,7 @@ import shutil
 import signal
 import subprocess
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 from backoffice.stack import binaries, children, identity
@@ -53,12 +54,13 @@ def url(user: str, password: str, port: int, database: str = DATABASE) -> str:
     return f"postgresql://{user}:{password}@{LOOPBACK}:{port}/{database}"
 
 
-def prepare(folder: Path, secrets: Mapping[str, str], *, log: Path, as_who: identity.Kind, durable: bool) -> None:
+def prepare(place: children.Place, secrets: Mapping[str, str], *, durable: bool) -> None:
     """Make the cluster on the first start, and write its configuration on every start.
 
     The cluster is made beside its place and moved there whole: a start that was interrupted
     leaves nothing that looks like a database.
     """
+    folder, as_who = place.folder, place.as_who
     if not (folder / "PG_VERSION").exists():
         part = folder.with_name(folder.name + ".part")
         shutil.rmtree(part, ignore_errors=True)
@@ -69,7 +71,7 @@ def prepare(folder: Path, secrets: Mapping[str, str], *, log: Path, as_who: iden
         try:
             identity.hand_over(part, as_who)
             identity.hand_over(password, as_who)
-            _initdb(part, password, log=log, as_who=as_who)
+            _initdb(part, password, place)
         finally:
             password.unlink()
         part.rename(folder)
@@ -79,10 +81,11 @@ def prepare(folder: Path, secrets: Mapping[str, str], *, log: Path, as_who: iden
     _forget_a_dead_postmaster(folder)
 
 
-def start(folder: Path, ports: Mapping[str, int], *, log: Path, as_who: identity.Kind) -> subprocess.Popen[bytes]:
+def start(place: children.Place, ports: Mapping[str, int]) -> subprocess.Popen[bytes]:
     """Start the server."""
-    command = [binaries.postgres("postgres"), "-D", folder, "-p", str(ports["postgres"])]
-    return children.spawn(command, environment=ENVIRONMENT, folder=folder, log=log, as_who=as_who)
+    command: list[str | Path] = [binaries.postgres("postgres"), "-D", place.folder]
+    command += ["-p", str(ports["postgres"])]
+    return children.spawn(command, place, environment=ENVIRONMENT)
 
 
 def is_ready(folder: Path) -> bool:
@@ -123,14 +126,15 @@ def create_roles(secrets: Mapping[str, str], port: int) -> None:
         connection.execute(f"CREATE DATABASE {DATABASE} OWNER {OWNER}")
 
 
-def _initdb(folder: Path, password: Path, *, log: Path, as_who: identity.Kind) -> None:
+def _initdb(folder: Path, password: Path, place: children.Place) -> None:
     command: list[str | Path] = [binaries.postgres("initdb"), "-D", folder, "-U", "postgres", "--pwfile", password]
     command += ["--auth=scram-sha-256", "--encoding=UTF8", "--locale-provider=builtin", "--locale=C.UTF-8"]
     # Nothing is worth a wait for the disk before the first row is written.
     command += ["--no-sync", "--no-instructions"]
-    made = children.spawn(command, environment=ENVIRONMENT, folder=folder.parent, log=log, as_who=as_who)
+    made = children.spawn(command, replace(place, folder=folder), environment=ENVIRONMENT)
     if made.wait() != 0:
-        raise StackProblem(f"PostgreSQL could not make its database: {children.last_line(log)} (see {log}).")
+        said = children.last_line(place.log)
+        raise StackProblem(f"PostgreSQL could not make its database: {said} (see {place.log}).")
 
 
 def _write(file: Path, content: str, as_who: identity.Kind) -> None:

@@ -36,10 +36,9 @@ def url(port: int) -> str:
     return f"http://{LOOPBACK}:{port}"
 
 
-def start(
-    folder: Path, ports: Mapping[str, int], secrets: Mapping[str, str], *, log: Path, as_who: identity.Kind
-) -> subprocess.Popen[bytes]:
+def start(place: children.Place, ports: Mapping[str, int], secrets: Mapping[str, str]) -> subprocess.Popen[bytes]:
     """Write the configuration and start the server, which makes the bucket when it is missing."""
+    folder = place.folder
     objects = folder / "objects"
     folder.mkdir(mode=0o700, exist_ok=True)
     objects.mkdir(mode=0o700, exist_ok=True)
@@ -53,7 +52,7 @@ def start(
     (objects / "mini.options").unlink(missing_ok=True)
     forget_sockets(ports)
     for owned in (folder, folder / "security.toml", folder / "s3.json"):
-        identity.hand_over(owned, as_who)
+        identity.hand_over(owned, place.as_who)
 
     options = [f"-{part}.port={ports[part]}" for part in PARTS]
     options += [f"-{part}.port.grpc={ports[part + '_grpc']}" for part in PARTS]
@@ -63,8 +62,8 @@ def start(
     options += ["-webdav=false", "-admin.ui=false", "-master.telemetry=false", "-volume.preStopSeconds=0"]
     # It reads security.toml from its working folder, and then from below HOME.
     environment = {"HOME": str(folder), "TZ": "UTC", "GOMEMLIMIT": "256MiB", "PATH": "/usr/bin:/bin"}
-    command = [binaries.seaweedfs(), "mini", *options]
-    return children.spawn(command, environment=environment, folder=folder, log=log, as_who=as_who)
+    command: list[str | Path] = [binaries.seaweedfs(), "mini", *options]
+    return children.spawn(command, place, environment=environment)
 
 
 def is_ready(secrets: Mapping[str, str], port: int) -> bool:

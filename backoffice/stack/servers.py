@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import time
 from collections.abc import Callable
 from pathlib import Path
 from types import TracebackType
 
-from backoffice.stack import children, identity, ports, postgres, s3, state, valkey
+from backoffice.stack import children, identity, ports, postgres, s3, state, taking, valkey
 from backoffice.stack.problems import StackProblem
 
 START_WITHIN = 120.0  # a recovery after a crash may have much to read
@@ -20,8 +21,8 @@ SIGNALS = {"postgres": postgres.STOP_SIGNAL, "valkey": valkey.STOP_SIGNAL, "s3":
 class Servers:
     """Run PostgreSQL, Valkey and S3 in a data folder, as children that die with this process.
 
-    Used by `manage.py up` and by the tests. Start it in the main thread. One process a folder:
-    `preflight.take` guards that for `up`. `durable=False` trades safety for speed, for tests.
+    Used by `manage.py up` and by the tests. Start it in the main thread. A folder serves one at a
+    time: a second raises StackProblem. `durable=False` trades safety for speed, for tests.
     """
 
     def __init__(
@@ -33,6 +34,7 @@ class Servers:
         self.running: dict[str, subprocess.Popen[bytes]] = {}
         self.ports: dict[str, int] = {}
         self.secrets: dict[str, str] = {}
+        self._lock: int | None = None
 
     def start(self) -> dict[str, str]:
         """Start all, wait until they answer, and return the environment that finds them."""
@@ -45,8 +47,8 @@ class Servers:
 
     def launch(self) -> None:
         """Start the processes without waiting for them; what they will be reached by is known after it."""
+        self._lock = lock = taking.take(self.data)
         logs = self.data / "logs"
-        self.data.mkdir(mode=0o700, parents=True, exist_ok=True)
         logs.mkdir(mode=0o700, exist_ok=True)
         self.secrets = state.stored_secrets(self.data)
         self.ports = ports.choose(
@@ -54,23 +56,18 @@ class Servers:
         )
         state.keep_ports(self.data, self.ports)
         who = identity.choose() if any(self.wanted.values()) else "plain"
+
+        def place(name: str) -> children.Place:
+            return children.Place(self.data / name, logs / f"{name}.log", as_who=who, keep=(lock,))
+
         # The slowest first; PostgreSQL last, since making its cluster is waited for.
         if self.wanted["s3"]:
-            self.running["s3"] = s3.start(self.data / "s3", self.ports, self.secrets, log=logs / "s3.log", as_who=who)
+            self.running["s3"] = s3.start(place("s3"), self.ports, self.secrets)
         if self.wanted["valkey"]:
-            self.running["valkey"] = valkey.start(
-                self.data / "valkey",
-                self.ports,
-                self.secrets,
-                log=logs / "valkey.log",
-                as_who=who,
-                durable=self.durable,
-            )
+            self.running["valkey"] = valkey.start(place("valkey"), self.ports, self.secrets, durable=self.durable)
         if self.wanted["postgres"]:
-            log = logs / "postgres.log"
-            folder = self.data / "postgres"
-            postgres.prepare(folder, self.secrets, log=log, as_who=who, durable=self.durable)
-            self.running["postgres"] = postgres.start(folder, self.ports, log=log, as_who=who)
+            postgres.prepare(place("postgres"), self.secrets, durable=self.durable)
+            self.running["postgres"] = postgres.start(place("postgres"), self.ports)
 
     def wait(self) -> dict[str, str]:
         """Wait until every started server answers, make the roles, and record the environment."""
@@ -131,6 +128,9 @@ class Servers:
         if "s3" in self.running:
             s3.forget_sockets(self.ports)
         self.running.clear()
+        if self._lock is not None:
+            os.close(self._lock)
+            self._lock = None
 
     def _log(self, name: str) -> Path:
         return self.data / "logs" / f"{name}.log"

@@ -22,6 +22,11 @@ from backoffice.stack.problems import StackProblem
 
 FORMAT = "1"
 BUCKET = "backoffice"
+BELONGINGS = {
+    "DATABASE_URL": ("DATABASE_OWNER_URL", "BACKOFFICE_EMBEDDED_DATABASE"),
+    "REDIS_URL": (),
+    "S3_ENDPOINT_URL": ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_REGION", "S3_BUCKET"),
+}
 PROJECT = Path(__file__).resolve().parent.parent.parent
 
 
@@ -34,9 +39,30 @@ def folder() -> Path:
 def read(data: Path) -> dict[str, str]:
     """Return the environment of the stack last started in this folder, or {} when there is none.
 
-    A server that was replaced by one of the person's own is left out: its address is theirs to give.
+    What belongs to a server that this process's environment replaces is left out: the embedded
+    database's owner must not migrate a database of the person's own, nor its demo be made there.
     """
-    return {str(key): str(value) for key, value in _load(data / "environment.json").items()}
+    known = {str(key): str(value) for key, value in _load(data / "environment.json").items()}
+    for address, belongings in BELONGINGS.items():
+        own = os.environ.get(address)
+        if own and own != known.get(address):
+            for name in (address, *belongings):
+                known.pop(name, None)
+    return known
+
+
+def enter(environment: dict[str, str]) -> None:
+    """Put a stack's environment into this process's own.
+
+    A key of the person's own wins, but what belongs to a server comes with its address: somebody's
+    cloud keys, which happen to be set, do not open the embedded storage.
+    """
+    together = {name for address, names in BELONGINGS.items() for name in (address, *names)}
+    for name, value in environment.items():
+        if name in together:
+            os.environ[name] = value
+        elif name != "DATABASE_SUPERUSER_URL":
+            os.environ.setdefault(name, value)
 
 
 def write(data: Path, environment: dict[str, str]) -> None:
@@ -79,9 +105,7 @@ def keep_ports(data: Path, ports: dict[str, int]) -> None:
 def _load(file: Path) -> dict[str, Any]:
     try:
         loaded = json.loads(file.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        return {}
-    except NotADirectoryError:
+    except (FileNotFoundError, NotADirectoryError):
         return {}
     except (OSError, ValueError) as problem:
         raise StackProblem(f"{file} cannot be read ({_reason(problem)}).") from problem

@@ -6,7 +6,6 @@ import signal
 import socket
 import subprocess
 from collections.abc import Mapping
-from pathlib import Path
 
 from backoffice.stack import binaries, children, identity
 from backoffice.stack.ports import LOOPBACK
@@ -36,33 +35,22 @@ def url(secrets: Mapping[str, str], port: int) -> str:
 
 
 def start(
-    folder: Path,
-    ports: Mapping[str, int],
-    secrets: Mapping[str, str],
-    *,
-    log: Path,
-    as_who: identity.Kind,
-    durable: bool,
+    place: children.Place, ports: Mapping[str, int], secrets: Mapping[str, str], *, durable: bool
 ) -> subprocess.Popen[bytes]:
     """Write the configuration and start the server."""
-    folder.mkdir(mode=0o700, exist_ok=True)
-    configuration = folder / "valkey.conf"
+    place.folder.mkdir(mode=0o700, exist_ok=True)
+    configuration = place.folder / "valkey.conf"
     configuration.touch(mode=0o600)
-    configuration.write_text(
-        CONFIGURATION.format(
-            port=ports["valkey"],
-            password=secrets["valkey"],
-            folder=folder,
-            sync="everysec" if durable else "no",
-        ),
-        encoding="utf-8",
+    content = CONFIGURATION.format(
+        port=ports["valkey"],
+        password=secrets["valkey"],
+        folder=place.folder,
+        sync="everysec" if durable else "no",
     )
-    identity.hand_over(folder, as_who)
-    identity.hand_over(configuration, as_who)
-    environment = {"LC_ALL": "C", "TZ": "UTC"}
-    return children.spawn(
-        [binaries.valkey(), configuration], environment=environment, folder=folder, log=log, as_who=as_who
-    )
+    configuration.write_text(content, encoding="utf-8")
+    for owned in (place.folder, configuration):
+        identity.hand_over(owned, place.as_who)
+    return children.spawn([binaries.valkey(), configuration], place, environment={"LC_ALL": "C", "TZ": "UTC"})
 
 
 def is_ready(secrets: Mapping[str, str], port: int) -> bool:
