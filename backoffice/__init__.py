@@ -1,0 +1,1 @@
+"""The platform that every feature stands on: tenants, commands, audit, jobs, storage."""

@@ -1,0 +1,52 @@
+"""The tenant in the address: `/t/<slug>/...` opens its scope, and `reverse()` keeps the prefix."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from django.conf import settings
+from django.contrib.auth.views import redirect_to_login
+from django.http import Http404, HttpRequest, HttpResponse
+from django.urls import get_script_prefix, set_script_prefix
+from django.views.defaults import page_not_found
+
+from backoffice.tenants import scope
+from backoffice.tenants.models import Membership, Tenant
+
+_TENANT_PATH = re.compile(r"^/t/(?P<slug>[-a-zA-Z0-9_]+)(?P<rest>/.*)?$")
+
+
+class TenantMiddleware:
+    """Open the address's tenant for a member; ask a visitor to sign in; answer 404 to anybody else."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        match = _TENANT_PATH.match(request.path_info)
+        request.tenant = None  # type: ignore[attr-defined]  # set for every request, read by templates
+        if match is None:
+            return self.get_response(request)
+        if not request.user.is_authenticated:
+            return redirect_to_login(request.get_full_path(), settings.LOGIN_URL)
+        tenant = Tenant.objects.filter(slug=match["slug"]).first()
+        if tenant is None:
+            return page_not_found(request, Http404())
+        with scope.open(tenant):
+            if not Membership.objects.filter(user_id=request.user.pk).exists():
+                return page_not_found(request, Http404())
+            return self._under_prefix(request, tenant, match["slug"], match["rest"] or "/")
+
+    def _under_prefix(self, request: HttpRequest, tenant: Tenant, slug: str, rest: str) -> HttpResponse:
+        outer = get_script_prefix()
+        request.tenant = tenant  # type: ignore[attr-defined]
+        request.path_info = rest
+        set_script_prefix(f"{outer}t/{slug}/")
+        try:
+            response = self.get_response(request)
+            if not response.streaming and hasattr(response, "render") and not response.is_rendered:
+                response.render()
+            return response
+        finally:
+            set_script_prefix(outer)

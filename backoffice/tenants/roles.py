@@ -1,0 +1,52 @@
+"""Who may do what: each role's permissions, in one place.
+
+A permission that is named here and asked nowhere, or asked and granted to nobody, fails a check.
+"""
+
+from __future__ import annotations
+
+STAFF, SUPERVISOR, FINANCE = "staff", "supervisor", "finance"
+ANALYST, AUDITOR, OPERATOR = "analyst", "auditor", "operator"
+
+_VIEW_QUEUES = {"queues.view_payout", "queues.view_dispute", "queues.view_accountreview"}
+_WORK_QUEUES = {"queues.work_payout", "queues.work_dispute", "queues.work_accountreview"}
+_FILES = {"exports.request", "exports.download", "reports.request", "reports.download"}
+
+ROLE_PERMISSIONS: dict[str, frozenset[str]] = {
+    STAFF: frozenset(_VIEW_QUEUES | _WORK_QUEUES),
+    SUPERVISOR: frozenset(
+        _VIEW_QUEUES
+        | _WORK_QUEUES
+        | {"queues.ingest", "jobs.view_job", "audit.view_auditevent", "tenants.manage_people", "stepup.issue_code"}
+    ),
+    FINANCE: frozenset(
+        {
+            "queues.view_payout",
+            "money.view_plan",
+            "money.plan_release",
+            "money.confirm_release",
+            "stepup.own_device",
+            "stepup.issue_code",
+            "jobs.view_job",
+        }
+    ),
+    ANALYST: frozenset({"queues.view_payout", "queues.view_dispute", "jobs.view_job"} | _FILES),
+    AUDITOR: frozenset(_VIEW_QUEUES | {"money.view_plan", "audit.view_auditevent", "jobs.view_job"}),
+    OPERATOR: frozenset(
+        {
+            "jobs.view_job",
+            "jobs.operate_job",
+            "audit.view_auditevent",
+            "livesettings.change_setting",
+            "tenants.manage_people",
+            "tenants.create_tenant",
+        }
+    ),
+}
+
+ROLES = tuple(ROLE_PERMISSIONS)
+
+
+def permissions(roles: list[str] | tuple[str, ...]) -> frozenset[str]:
+    """Join the permissions of these roles."""
+    return frozenset().union(*(ROLE_PERMISSIONS[role] for role in roles))

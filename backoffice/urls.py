@@ -1,0 +1,21 @@
+"""Every address, put together. Below `/t/<tenant>` the middleware moves the tenant into the prefix."""
+
+from __future__ import annotations
+
+from django.contrib import admin
+from django.urls import include, path
+
+from backoffice.tenants import views as people
+
+urlpatterns = [
+    path("sign-in/", people.SignIn.as_view(), name="sign-in"),
+    path("sign-out/", people.SignOut.as_view(), name="sign-out"),
+    path("", people.Home.as_view(), name="home"),
+    path("queues/", include("queues.urls")),
+    path("plans/", include("queues.money.urls")),
+    path("devices/", include("backoffice.stepup.urls")),
+    path("exports/", include("exports.urls")),
+    path("reports/", include("reports.urls")),
+    path("jobs/", include("backoffice.jobs.urls")),
+    path("admin/", admin.site.urls),
+]
