@@ -11,7 +11,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import structlog
-from csp.constants import NONCE, NONE, SELF  # noqa: F401
+from csp.constants import NONE, SELF
 from environs import Env
 
 from backoffice.stack import state
@@ -31,7 +31,7 @@ if not SECRET_KEY:
     SECRET_KEY = "no-stack-was-started-yet-" + os.urandom(16).hex()
 FIELD_KEY = env.str("FIELD_KEY", "")
 ALLOWED_HOSTS = env.list("ALLOWED_HOSTS", ["localhost", "127.0.0.1", "[::1]"])
-CSRF_TRUSTED_ORIGINS = env.list("CSRF_TRUSTED_ORIGINS", [])
+CSRF_TRUSTED_ORIGINS: list[str] = env.list("CSRF_TRUSTED_ORIGINS", [])
 EMBEDDED_DATABASE = env.bool("BACKOFFICE_EMBEDDED_DATABASE", False)
 DEMO = env.bool("BACKOFFICE_DEMO", EMBEDDED_DATABASE)
 

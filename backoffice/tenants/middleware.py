@@ -44,9 +44,6 @@ class TenantMiddleware:
         request.path_info = rest
         set_script_prefix(f"{outer}t/{slug}/")
         try:
-            response = self.get_response(request)
-            if not response.streaming and hasattr(response, "render") and not response.is_rendered:
-                response.render()
-            return response
+            return self.get_response(request)
         finally:
             set_script_prefix(outer)

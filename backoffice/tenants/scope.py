@@ -23,7 +23,7 @@ _scope: ContextVar[Tenant | _Unscoped | None] = ContextVar("tenant_scope", defau
 
 
 @contextmanager
-def open(tenant: Tenant) -> Iterator[Tenant]:  # noqa: A001  (reads as scope.open(tenant))
+def open(tenant: Tenant) -> Iterator[Tenant]:
     """Open the tenant for the block. Scopes nest; the inner one counts."""
     token = _scope.set(tenant)
     try:
