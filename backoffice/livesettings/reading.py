@@ -15,7 +15,7 @@ def get(name: str) -> int:
     definition = settings.get(name)
     tenant = scope.current()
     with scope.unscoped(reason="a setting falls back from the tenant's value to the platform's"):
-        values = dict(
+        values: dict[int, int] = dict(
             SettingValue.objects.filter(name=name, tenant_id__in=[tenant.pk, PLATFORM_ID]).values_list(
                 "tenant_id", "value"
             )
