@@ -17,6 +17,7 @@ PARTS = ("master", "volume", "filer", "s3", "admin")
 PORTS = tuple(name for part in PARTS for name in (part, f"{part}_grpc"))
 # The maintenance worker looks for the admin part's second port at this distance, whatever it was told.
 BESIDE = {"admin_grpc": ("admin", 10_000)}
+READINESS = "backoffice-readiness"  # a bucket of its own: the product's holds nothing but its objects
 REGION = "us-east-1"
 STOP_SIGNAL = signal.SIGTERM
 
@@ -56,7 +57,7 @@ def start(place: children.Place, ports: Mapping[str, int], secrets: Mapping[str,
 
     options = [f"-{part}.port={ports[part]}" for part in PARTS]
     options += [f"-{part}.port.grpc={ports[part + '_grpc']}" for part in PARTS]
-    options += [f"-ip={LOOPBACK}", f"-ip.bind={LOOPBACK}", f"-dir={objects}", f"-bucket={BUCKET}"]
+    options += [f"-ip={LOOPBACK}", f"-ip.bind={LOOPBACK}", f"-dir={objects}", f"-bucket={BUCKET},{READINESS}"]
     options += ["-s3.config=s3.json", "-s3.iam=false", "-s3.port.iceberg=0", "-s3.port.lance=0"]
     options += ["-filer.localSocket=filer.sock", "-s3.localSocket=s3.sock"]
     options += ["-webdav=false", "-admin.ui=false", "-master.telemetry=false", "-volume.preStopSeconds=0"]
@@ -67,9 +68,21 @@ def start(place: children.Place, ports: Mapping[str, int], secrets: Mapping[str,
 
 
 def is_ready(secrets: Mapping[str, str], port: int) -> bool:
-    """Say whether the bucket answers a signed request."""
+    """Say whether the bucket is there and an object can be read, made by an earlier start or now.
+
+    The gateway answers for buckets a moment before it knows where the objects of an earlier run are.
+    """
+
+    def ask(method: str, path: str) -> int:
+        # An empty object would be kept beside the names, and tell nothing about the volumes.
+        body = b"ready" if method == "PUT" else b""
+        return signing.send(endpoint=url(port), secrets=secrets, method=method, path=path, body=body, timeout=5)[0]
+
     with contextlib.suppress(OSError):
-        return signing.send(endpoint=url(port), secrets=secrets, method="HEAD", path=f"/{BUCKET}")[0] == 200
+        if ask("HEAD", f"/{BUCKET}") != 200:
+            return False
+        found = ask("GET", f"/{READINESS}/object")
+        return found == 200 or (found == 404 and ask("PUT", f"/{READINESS}/object") == 200)
     return False
 
 

@@ -33,5 +33,5 @@ def post_worker_init(worker: Any) -> None:
     """Serve nothing until `up` has migrated the database: it then closes the gate's other end."""
     gate = os.environ.get("BACKOFFICE_GATE")
     if gate:
-        while not select.select([int(gate)], [], [], 1)[0]:
+        while worker.alive and not select.select([int(gate)], [], [], 1)[0]:
             worker.notify()
