@@ -91,6 +91,8 @@ def ended(child: subprocess.Popen[bytes]) -> bool:
     """Say whether the child has ended; then whatever it left in its session is killed too."""
     if child.returncode is not None:
         return True
+    if sys.platform == "darwin":  # which has no waitid in every Python supported here
+        return child.poll() is not None
     # The id is kept (WNOWAIT) until the session is dealt with, so that it names nobody else.
     if os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT | os.WNOHANG) is None:
         return False

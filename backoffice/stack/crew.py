@@ -71,7 +71,7 @@ class Crew:
                 )
                 member.child = None
             if member.child is None and now >= member.again_at:
-                self._start(member)
+                self._start(member, now)
 
     def has_ended(self, name: str) -> bool:
         """Say whether a member that was started is no longer running."""
@@ -86,13 +86,13 @@ class Crew:
 
     def _add(self, member: Member) -> None:
         self.members.append(member)
-        self._start(member)
+        self._start(member, time.monotonic())
 
-    def _start(self, member: Member) -> None:
+    def _start(self, member: Member, now: float) -> None:
         environment: Mapping[str, str] = {**os.environ, **member.extra}
         place = children.Place(state.PROJECT, self._log(member), keep=member.keep)
         member.child = children.spawn(member.command, place, environment=environment)
-        member.started = time.monotonic()
+        member.started = now
 
     def _log(self, member: Member) -> Path:
         return self.logs / f"{member.name}.log"

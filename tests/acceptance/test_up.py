@@ -25,12 +25,12 @@ OURS |= {name for address, names in state.BELONGINGS.items() for name in (addres
 class Up:
     """One run of the command in a folder, and all processes that belong to the folder."""
 
-    def __init__(self, data: Path, port: int, *options: str) -> None:
+    def __init__(self, data: Path, port: int, **own: str) -> None:
         self.data, self.port = data, port
         self.out, self.err = data.parent / "out", data.parent / "err"
         with self.out.open("w") as out, self.err.open("w") as err:
             self.process = subprocess.Popen(
-                command(data, port, *options), env=environment(), stdout=out, stderr=err, start_new_session=True
+                command(data, port), env=environment() | own, stdout=out, stderr=err, start_new_session=True
             )
 
     def wait_until_ready(self) -> Up:
@@ -172,6 +172,26 @@ def test_a_used_port_is_one_sentence(up: Up, tmp_path: Path) -> None:
     refused(command(tmp_path / "data", up.port), f"Port {up.port} cannot be used (Address already in use)")
 
 
+def test_servers_of_ones_own_are_used_and_not_started(up: Up, tmp_path: Path) -> None:
+    own = known(up.data)
+    for never in ("BACKOFFICE_EMBEDDED_DATABASE", "SECRET_KEY", "FIELD_KEY"):
+        own.pop(never)
+    other = Up(tmp_path / "data", free_port(), **own).wait_until_ready()
+    try:
+        lines = " | ".join(processes(other.data).values())
+        assert [name for name in ("valkey-server", "weed mini", "postgres -D") if name in lines] == []
+        assert set(known(other.data)) == {"SECRET_KEY", "FIELD_KEY"}
+        # Demo people belong in the embedded database only, unless --demo asks for them.
+        assert "manage.py demo" not in other.out.read_text()
+    finally:
+        assert other.stop() == 0
+
+
+def test_a_database_that_does_not_answer_is_one_sentence(tmp_path: Path) -> None:
+    nowhere = f"postgresql://somebody:secret@127.0.0.1:{free_port()}/nothing"
+    refused(command(tmp_path / "data", free_port()), "The database could not be prepared", DATABASE_URL=nowhere)
+
+
 def test_a_worker_that_dies_is_started_again_and_said(up: Up) -> None:
     def worker() -> list[int]:
         return [number for number, line in processes(up.data).items() if line.endswith("worker bulk")]
@@ -250,10 +270,10 @@ def test_a_disk_without_room_is_one_sentence(tmp_path: Path) -> None:
     refused([sys.executable, "-c", full, *options], "has 12 MB left, and at least 500 MB are needed")
 
 
-def refused(run: list[str], because: str) -> None:
+def refused(run: list[str], because: str, **own: str) -> None:
     """Run a command that cannot start: status 2, one sentence, nothing else, nothing left running."""
     done = subprocess.run(
-        run, env=environment(), cwd=state.PROJECT, capture_output=True, text=True, check=False, timeout=60
+        run, env=environment() | own, cwd=state.PROJECT, capture_output=True, text=True, check=False, timeout=60
     )
     assert (done.returncode, done.stdout) == (2, "")
     assert because in one_line(done.stderr)
