@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from zoneinfo import ZoneInfo
 
 from django.conf import settings
+from django.contrib.auth.base_user import AbstractBaseUser
+from django.contrib.auth.models import AnonymousUser
 from django.contrib.auth.views import redirect_to_login
 from django.http import Http404, HttpRequest, HttpResponse
 from django.urls import get_script_prefix, set_script_prefix
+from django.utils import timezone
 from django.views.defaults import page_not_found
 
 from backoffice.tenants import scope
@@ -44,6 +48,13 @@ class TenantMiddleware:
         request.path_info = rest
         set_script_prefix(f"{outer}t/{slug}/")
         try:
-            return self.get_response(request)
+            with timezone.override(_zone(request.user, tenant)):
+                return self.get_response(request)
         finally:
             set_script_prefix(outer)
+
+
+def _zone(person: AbstractBaseUser | AnonymousUser, tenant: Tenant) -> ZoneInfo:
+    """Return the zone that times are shown in: the person's own, or the tenant's where that is left at UTC."""
+    own = getattr(person, "time_zone", "UTC")
+    return ZoneInfo(tenant.time_zone if own == "UTC" else own)
