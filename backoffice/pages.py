@@ -12,6 +12,7 @@ from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import render
+from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 from django.views import View
 
@@ -30,7 +31,7 @@ class Page(View):
 
     permission: ClassVar[str]
     template_name: ClassVar[str] = ""
-    title: ClassVar[str] = ""
+    title: ClassVar[str | Promise] = ""
     person: User
     tenant: Tenant
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from django.core.serializers.json import DjangoJSONEncoder
 from django.db import OperationalError, connection, transaction
+from django.utils.crypto import salted_hmac
 from django.utils.translation import gettext_lazy as _
 
 from backoffice.audit import recording
@@ -71,7 +72,7 @@ def _with_repeats(
 def _once(
     command: Command, actor: Actor, key: str, guard: Callable[[], None] | None, arguments: dict[str, Any]
 ) -> Outcome:
-    fingerprint = _fingerprint(arguments)
+    fingerprint = _fingerprint(command, arguments)
     receipt_id = _take_receipt(command, actor, key, fingerprint)
     if receipt_id is None:
         return _replay(command, actor, key, fingerprint)
@@ -127,8 +128,13 @@ def _storable(text: str) -> bool:
     return "\x00" not in text and not any("\ud800" <= letter <= "\udfff" for letter in text)
 
 
-def _fingerprint(arguments: dict[str, Any]) -> str:
-    canonical = json.dumps(arguments, cls=DjangoJSONEncoder, sort_keys=True)
+def _fingerprint(command: Command, arguments: dict[str, Any]) -> str:
+    """Hash the arguments; secret ones are keyed first, so that a stored hash cannot be guessed back to them."""
+    hidden = {
+        name: salted_hmac("commands.secret", repr(arguments[name]), algorithm="sha256").hexdigest()
+        for name in command.secret & arguments.keys()
+    }
+    canonical = json.dumps({**arguments, **hidden}, cls=DjangoJSONEncoder, sort_keys=True)
     return hashlib.sha256(canonical.encode("utf-8", "surrogatepass")).hexdigest()
 
 
