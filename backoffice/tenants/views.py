@@ -8,42 +8,33 @@ from django.conf import settings
 from django.contrib import admin
 from django.contrib.auth.forms import AuthenticationForm
 from django.contrib.auth.views import LoginView, LogoutView
+from django.core.exceptions import NON_FIELD_ERRORS
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect, render
 from django.views import View
 
-from backoffice.audit import recording
-from backoffice.audit.models import AuditEvent
-from backoffice.tenants import scope
-from backoffice.tenants.models import PLATFORM_ID, Membership, Tenant, User
-
-
-def _audit_sign_in(*, address: str, user: User | None) -> None:
-    platform = Tenant.objects.get(pk=PLATFORM_ID)
-    with scope.open(platform):
-        recording.record(
-            actor=address,
-            actor_user_id=user.pk if user else None,
-            act="person.sign-in",
-            outcome=AuditEvent.Outcome.DONE if user else AuditEvent.Outcome.REFUSED,
-            code="" if user else "wrong-credentials",
-        )
+from backoffice.tenants import scope, signing_in
+from backoffice.tenants.models import Membership, Tenant, User
+from backoffice.tenants.signing_in import SignInForm
 
 
 class SignIn(LoginView):
     """Sign a person in, then send them where they wanted to go. Each try is audited."""
 
+    authentication_form = SignInForm
     template_name = "sign_in.html"
     redirect_authenticated_user = True
 
     def form_valid(self, form: AuthenticationForm) -> HttpResponse:
         response = super().form_valid(form)
-        _audit_sign_in(address=form.cleaned_data["username"], user=form.get_user())
+        signing_in.record(address=form.cleaned_data["username"], user=form.get_user())
         return response
 
     def form_invalid(self, form: AuthenticationForm) -> HttpResponse:
-        _audit_sign_in(address=str(form.data.get("username", "")).replace("\x00", "")[:200], user=None)
+        locked = form.has_error(NON_FIELD_ERRORS, code="locked")
+        address = str(form.data.get("username", "")).replace("\x00", "")[:200]
+        signing_in.record(address=address, user=None, locked=locked)
         response = super().form_invalid(form)
         response.status_code = 422
         return response

@@ -116,3 +116,19 @@ def test_signing_in_is_audited_and_a_wrong_password_too(tenant: Tenant) -> None:
 @pytest.mark.parametrize("address", ["a\x00b", "x" * 5000, "' OR 1=1 --", "🦊@example.com", ""])
 def test_a_hostile_address_is_a_plain_refusal(address: str, database: None) -> None:
     assert Client().post("/sign-in/", {"username": address, "password": "x"}).status_code == 422
+
+
+def test_an_address_that_keeps_failing_waits_and_opens_by_itself(
+    tenant: Tenant, superuser: psycopg.Connection[tuple[int]]
+) -> None:
+    factories.make_person(tenant=tenant, email="ann@example.com", password="correct horse battery")
+    right = {"username": "ann@example.com", "password": "correct horse battery"}
+    for _try in range(10):
+        assert Client().post("/sign-in/", {**right, "password": "wrong"}).status_code == 422
+    locked = Client().post("/sign-in/", {**right, "username": "ANN@example.com "})
+    assert locked.status_code == 422
+    assert b"It opens again by itself in 15 minutes" in locked.content
+    superuser.execute("ALTER TABLE audit_auditevent DISABLE TRIGGER USER")
+    superuser.execute("UPDATE audit_auditevent SET at = at - interval '16 minutes'")
+    superuser.execute("ALTER TABLE audit_auditevent ENABLE TRIGGER USER")
+    assert Client().post("/sign-in/", right).status_code == 302
