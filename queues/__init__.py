@@ -1,0 +1,68 @@
+"""Human work queues: ordered lists of items that people claim and decide.
+
+A team adds a `Queue` over a model that extends `QueueItem`, and a `ScoreRule` where a score orders
+it; both are registered with `queues.register`. What always holds:
+
+- An item is held by one person at most. A claim is one conditional UPDATE by the database's clock;
+  its token rises with every new hold, and an act presents the token it was given.
+- A claim ends by itself when its lease does: that is decided when the row is read or claimed, and
+  no sweep is needed for it.
+- The list, claim-next and the page show one order: score, highest first, unscored last, then the
+  oldest, then the id. A queue without a score lists the oldest first.
+- A score is stored with the inputs, points, rule and version that made it, so a row explains itself.
+- An act, a rescore or a load is a command; nothing else writes an item.
+"""
+
+from typing import TYPE_CHECKING
+
+from backoffice.lazy import exports
+
+if TYPE_CHECKING:
+    from queues.base import (
+        Action,
+        Advisory,
+        Bounded,
+        Claim,
+        ClaimMode,
+        Queue,
+        Reason,
+        ScoreRule,
+        queue_for,
+        queues,
+        register,
+        rules,
+    )
+    from queues.inputs import Age, Field, Flag, Lookup, Money, Ramp, Step
+
+__all__ = [
+    "Action",
+    "Advisory",
+    "Age",
+    "Bounded",
+    "Claim",
+    "ClaimMode",
+    "Field",
+    "Flag",
+    "Lookup",
+    "Money",
+    "Queue",
+    "Ramp",
+    "Reason",
+    "ScoreRule",
+    "Step",
+    "queue_for",
+    "queues",
+    "register",
+    "rules",
+]
+
+__getattr__ = exports(
+    __name__,
+    {
+        **dict.fromkeys(
+            ["Action", "Advisory", "Bounded", "Claim", "ClaimMode", "Queue", "Reason", "ScoreRule"], "base"
+        ),
+        **dict.fromkeys(["queue_for", "queues", "register", "rules"], "base"),
+        **dict.fromkeys(["Age", "Field", "Flag", "Lookup", "Money", "Ramp", "Step"], "inputs"),
+    },
+)

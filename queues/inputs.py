@@ -1,0 +1,307 @@
+"""The inputs of a score: each is a value of the item, the points it gives, and words for both.
+
+An input is written once and used twice: as an ORM expression in the one statement that scores a set
+of rows, and as words beside the stored value. The arithmetic is exact: numeric in the database,
+halves rounded up.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from decimal import Decimal
+from typing import Any
+
+from django.db import models
+from django.db.models import Case, Expression, F, Func, Q, TextField, Value, When
+from django.db.models.functions import Cast
+from django.utils.functional import Promise
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from backoffice import money
+
+Words = str | Promise
+NUMBER = models.DecimalField(max_digits=40, decimal_places=10)
+WHOLE = models.IntegerField()
+_UNITS = {"days": timedelta(days=1), "hours": timedelta(hours=1)}
+
+
+class Written(Func):
+    """An expression written out: `{0}` is the first argument, and may be said more than once."""
+
+    def __init__(self, form: str, *arguments: Any, output_field: models.Field[Any, Any]) -> None:
+        super().__init__(*arguments, output_field=output_field)
+        self.form = form
+
+    def as_sql(self, compiler: Any, connection: Any, **context: Any) -> tuple[str, list[Any]]:  # type: ignore[override]  # one form for all
+        parts = [compiler.compile(argument) for argument in self.get_source_expressions()]
+        said = [int(place) for place in re.findall(r"\{(\d)\}", self.form)]
+        return self.form.format(*(sql for sql, _params in parts)), [value for n in said for value in parts[n][1]]
+
+
+@dataclass(frozen=True)
+class Field:
+    """A plain field of the item, as a number or a text."""
+
+    field: str
+
+    @property
+    def fields(self) -> tuple[str, ...]:
+        """The fields of the model that the source reads."""
+        return (self.field,)
+
+    def value(self, now: datetime) -> Expression | F:
+        return F(self.field)
+
+    def unit(self) -> Expression | F:
+        return Value("", TextField())
+
+    def show(self, value: str, unit: str) -> str:
+        """Write the stored value for people in the active language."""
+        return value
+
+
+@dataclass(frozen=True)
+class Money(Field):
+    """An amount beside its currency. Amounts of different currencies never compare as bare numbers."""
+
+    currency: str = "currency"
+
+    @property
+    def fields(self) -> tuple[str, ...]:
+        return (self.field, self.currency)
+
+    def unit(self) -> Expression | F:
+        return F(self.currency)
+
+    def show(self, value: str, unit: str) -> str:
+        return money.show(Decimal(value), unit)
+
+
+@dataclass(frozen=True)
+class Age(Field):
+    """How long ago an instant was, in whole units: a score changes once a unit, not each second."""
+
+    per: str = "days"
+
+    def value(self, now: datetime) -> Expression | F:
+        instant = Value(now, models.DateTimeField())
+        seconds = Value(int(_UNITS[self.per].total_seconds()))
+        return Written(
+            "floor(extract(epoch from {0}::timestamptz - {1}) / {2})",
+            instant,
+            F(self.field),
+            seconds,
+            output_field=NUMBER,
+        )
+
+    def show(self, value: str, unit: str) -> str:
+        count = max(int(Decimal(value)), 0)
+        if self.per == "hours":
+            return ngettext("%(count)d hour old", "%(count)d hours old", count) % {"count": count}
+        return ngettext("%(count)d day old", "%(count)d days old", count) % {"count": count}
+
+
+@dataclass(frozen=True)
+class Input:
+    """One input of a rule. `name` is stored beside the score."""
+
+    name: str
+
+    @property
+    def most(self) -> int:
+        """The points this input can give at most."""
+        raise NotImplementedError
+
+    @property
+    def fields(self) -> tuple[str, ...]:
+        """The fields of the model that the input reads."""
+        raise NotImplementedError
+
+    def value(self, now: datetime) -> Any:
+        """Return the value as an ORM expression, stored as text."""
+        raise NotImplementedError
+
+    def unit(self) -> Any:
+        """Return the value's unit as an ORM expression: a currency, or nothing."""
+        return Value("", TextField())
+
+    def points_sql(self, now: datetime) -> Any:
+        """Return the points as an ORM expression: a whole number, never null."""
+        raise NotImplementedError
+
+    def words(self, value: str, unit: str, points: int) -> str:
+        """Write the stored value for people in the active language."""
+        raise NotImplementedError
+
+    def said(self, points: int) -> bool:
+        """Say whether the sentence names this input."""
+        return True
+
+    def problems(self) -> list[str]:
+        """Return what is wrong with how the input is declared."""
+        return []
+
+
+@dataclass(frozen=True)
+class _OfSource(Input):
+    """An input over one source."""
+
+    source: Field
+
+    @property
+    def fields(self) -> tuple[str, ...]:
+        return self.source.fields
+
+    def value(self, now: datetime) -> Any:
+        return self.source.value(now)
+
+    def unit(self) -> Any:
+        return self.source.unit()
+
+    def words(self, value: str, unit: str, points: int) -> str:
+        return self.source.show(value, unit)
+
+
+@dataclass(frozen=True)
+class Ramp(_OfSource):
+    """Points that rise evenly from 0 to `points` as the value goes from 0 to `full_at`.
+
+    `full_at` is a number; for Money, a number per currency. A currency without one gives 0 points
+    and says so: it is never taken as if it were worth the same as another.
+    """
+
+    full_at: int | Mapping[str, int]
+    points: int
+
+    @property
+    def most(self) -> int:
+        return self.points
+
+    def points_sql(self, now: datetime) -> Any:
+        if not isinstance(self.full_at, Mapping):
+            return self._share(now, self.full_at)
+        unit = self.source.fields[-1]
+        shares = [When(Q(**{unit: code}), then=self._share(now, full)) for code, full in sorted(self.full_at.items())]
+        return Case(*shares, default=Value(0), output_field=WHOLE)
+
+    def _share(self, now: datetime, full: int) -> Any:
+        # Whole-number division of doubled terms: the exact value rounded half up, with no quotient cut short.
+        form = "div(2 * {1} * least(greatest({0}::numeric, 0), {2}) + {2}, 2 * {2})::int"
+        return Written(form, self.source.value(now), Value(self.points), Value(full), output_field=WHOLE)
+
+    def words(self, value: str, unit: str, points: int) -> str:
+        shown = self.source.show(value, unit)
+        if isinstance(self.full_at, Mapping) and unit not in self.full_at:
+            return _("%(amount)s, no reference for %(currency)s") % {"amount": shown, "currency": unit}
+        return shown
+
+    def problems(self) -> list[str]:
+        found = _whole_points(self.points)
+        values = list(self.full_at.values()) if isinstance(self.full_at, Mapping) else [self.full_at]
+        if not values or any(value <= 0 for value in values):
+            found.append("full_at must be above 0")
+        if isinstance(self.source, Money) != isinstance(self.full_at, Mapping):
+            found.append("full_at is a number per currency exactly where the source is Money")
+        return found
+
+
+@dataclass(frozen=True)
+class Step(_OfSource):
+    """The points of the highest threshold that the value reaches: ((threshold, points), ...), rising."""
+
+    steps: tuple[tuple[int, int], ...]
+
+    @property
+    def most(self) -> int:
+        return max(points for _threshold, points in self.steps)
+
+    def points_sql(self, now: datetime) -> Any:
+        value = self.source.value(now)
+        reached = [
+            When(
+                Written("{0}::numeric >= {1}", value, Value(threshold), output_field=models.BooleanField()), then=points
+            )
+            for threshold, points in sorted(self.steps, reverse=True)
+        ]
+        return Case(*reached, default=Value(0), output_field=WHOLE)
+
+    def problems(self) -> list[str]:
+        found = _whole_points(*(points for _threshold, points in self.steps))
+        if not self.steps or list(self.steps) != sorted(self.steps):
+            found.append("steps must be there and rise")
+        if isinstance(self.source, Money):
+            found.append("a step cannot read Money: its thresholds would mix currencies")
+        return found
+
+
+@dataclass(frozen=True)
+class Flag(Input):
+    """`points` where a condition holds, else none; `text` says what holds."""
+
+    when: Q
+    points: int
+    text: Words
+
+    @property
+    def most(self) -> int:
+        return self.points
+
+    @property
+    def fields(self) -> tuple[str, ...]:
+        return tuple(sorted({str(leaf[0]).partition("__")[0] for leaf in _leaves(self.when)}))
+
+    def value(self, now: datetime) -> Any:
+        return Case(When(self.when, then=Value("true")), default=Value("false"), output_field=TextField())
+
+    def points_sql(self, now: datetime) -> Any:
+        return Case(When(self.when, then=Value(self.points)), default=Value(0), output_field=WHOLE)
+
+    def words(self, value: str, unit: str, points: int) -> str:
+        return str(self.text) if points else _("not: %(text)s") % {"text": self.text}
+
+    def said(self, points: int) -> bool:
+        return points > 0
+
+    def problems(self) -> list[str]:
+        return _whole_points(self.points)
+
+
+@dataclass(frozen=True)
+class Lookup(_OfSource):
+    """The points that a table gives to the value; `default` for one that it does not name."""
+
+    table: Mapping[str, int]
+    default: int = 0
+
+    @property
+    def most(self) -> int:
+        return max(self.default, *self.table.values())
+
+    def points_sql(self, now: datetime) -> Any:
+        value = Cast(self.source.value(now), TextField())
+        found = [
+            When(Written("{0} = {1}", value, Value(name), output_field=models.BooleanField()), then=points)
+            for name, points in sorted(self.table.items())
+        ]
+        return Case(*found, default=Value(self.default), output_field=WHOLE)
+
+    def said(self, points: int) -> bool:
+        return points > 0
+
+    def problems(self) -> list[str]:
+        return _whole_points(*self.table.values(), self.default) + ([] if self.table else ["the table is empty"])
+
+
+def _leaves(condition: Q) -> list[tuple[str, Any]]:
+    found: list[tuple[str, Any]] = []
+    for child in condition.children:
+        found.extend(_leaves(child) if isinstance(child, Q) else [child])  # type: ignore[list-item]  # a leaf is a pair
+    return found
+
+
+def _whole_points(*points: int) -> list[str]:
+    return [] if all(isinstance(p, int) and p >= 0 for p in points) else ["points must be whole and not negative"]

@@ -1,0 +1,44 @@
+"""Disputes: a customer says a charge is wrong."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from django.db import models
+from django.db.models import Q
+
+from queues.models.item import QueueItem, item_constraints, item_indexes
+
+
+class Dispute(QueueItem):
+    """One disputed charge. Staff resolve it for the customer or refuse it."""
+
+    class State(models.TextChoices):
+        OPEN = "open"
+        RESOLVED = "resolved"
+        REFUSED = "refused"
+
+    class Cause(models.TextChoices):
+        FRAUD = "fraud"
+        NOT_RECEIVED = "not-received"
+        DUPLICATE = "duplicate"
+        NOT_AS_DESCRIBED = "not-as-described"
+        OTHER = "other"
+
+    OPEN: ClassVar[tuple[str, ...]] = (State.OPEN.value,)
+
+    state = models.CharField(max_length=12, choices=State, default=State.OPEN)
+    customer = models.CharField(max_length=200)
+    amount = models.DecimalField(max_digits=20, decimal_places=4)
+    currency = models.CharField(max_length=3)
+    reason = models.CharField(max_length=40, choices=Cause)
+    evidence_received_at = models.DateTimeField(null=True)
+
+    class Meta(QueueItem.Meta):
+        abstract = False
+        constraints = [
+            *item_constraints("dispute", states=["open", "resolved", "refused"], open_states=("open",)),
+            models.CheckConstraint(condition=Q(amount__gt=0), name="dispute_amount"),
+            models.CheckConstraint(condition=Q(currency__regex=r"^[A-Z]{3}$"), name="dispute_currency"),
+        ]
+        indexes = item_indexes("dispute", open_states=("open",))

@@ -1,0 +1,114 @@
+"""What every queue's item has: its order, its claim, its score. Fields and constraints only."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any, ClassVar
+
+from django.conf import settings
+from django.db import models
+from django.db.models import F, Q
+from django.db.models.functions import Now
+
+from backoffice.tenants.models import TenantModel
+
+CLAIM_FREE: dict[str, Any] = {"claim_holder": None, "claimed_at": None, "lease_until": None}
+
+
+class QueueItem(TenantModel):
+    """Be one item of a queue.
+
+    A model names its states, and which of them are `OPEN` (awaiting a decision): only an open item
+    is listed for work and can be held. `claim_token` never falls and rises with every new hold.
+    `version` rises with every decision, never by claiming or scoring.
+    """
+
+    OPEN: ClassVar[tuple[str, ...]] = ()
+
+    reference = models.CharField(max_length=80)
+    state = models.CharField(max_length=12)
+    opened_at = models.DateTimeField()
+    natural_key = models.CharField(max_length=200, null=True, editable=False)  # noqa: DJ001  (null: not fed from outside)
+
+    score = models.IntegerField(null=True, editable=False)
+    score_inputs = models.JSONField(default=list, db_default=models.Value([], models.JSONField()), editable=False)
+    score_rule = models.CharField(max_length=100, blank=True, db_default="", editable=False)
+    score_version = models.PositiveIntegerField(null=True, editable=False)
+    scored_at = models.DateTimeField(null=True, editable=False)
+
+    claim_holder = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, related_name="+", db_index=False, editable=False
+    )
+    claim_token = models.BigIntegerField(db_default=0, editable=False)
+    claimed_at = models.DateTimeField(null=True, editable=False)
+    lease_until = models.DateTimeField(null=True, editable=False)
+    snoozed_until = models.DateTimeField(null=True, editable=False)
+    version = models.PositiveIntegerField(db_default=1, editable=False)
+    loaded_at = models.DateTimeField(db_default=Now(), editable=False)
+
+    class Meta(TenantModel.Meta):
+        abstract = True
+
+    def __str__(self) -> str:
+        return self.reference
+
+    @property
+    def target(self) -> str:
+        """The item's name in the audit and in job arguments: "payout:17"."""
+        return f"{self._meta.model_name}:{self.pk}"
+
+    @property
+    def is_open(self) -> bool:
+        return self.state in self.OPEN
+
+    def held_at(self, now: datetime) -> bool:
+        """Say whether a live claim holds the item at this instant of the database's clock."""
+        return self.lease_until is not None and self.lease_until > now
+
+
+def list_order() -> list[Any]:
+    """Return the one order of every queue: score, highest first, unscored last; the oldest; the id."""
+    return [F("score").desc(nulls_last=True), "opened_at", "id"]
+
+
+def open_items(model: type[QueueItem] | None = None, *, states: tuple[str, ...] = ()) -> Q:
+    """Return the condition of an item that awaits a decision, as its partial indexes spell it."""
+    wanted = model.OPEN if model is not None else states
+    return Q(state=wanted[0]) if len(wanted) == 1 else Q(state__in=list(wanted))
+
+
+def item_constraints(prefix: str, *, states: list[str], open_states: tuple[str, ...]) -> list[models.BaseConstraint]:
+    """Return what the database forbids of every item; `prefix` keeps the names apart."""
+    held = Q(claim_holder__isnull=False, claimed_at__isnull=False, lease_until__isnull=False)
+    free = Q(claim_holder__isnull=True, claimed_at__isnull=True, lease_until__isnull=True)
+    scored = Q(score__isnull=False, score_version__isnull=False, scored_at__isnull=False)
+    unscored = Q(score__isnull=True, score_version__isnull=True, scored_at__isnull=True)
+    return [
+        models.UniqueConstraint(fields=["tenant", "natural_key"], name=f"{prefix}_natural_key"),
+        models.CheckConstraint(condition=Q(state__in=states), name=f"{prefix}_known_state"),
+        models.CheckConstraint(condition=held | free, name=f"{prefix}_whole_claim"),
+        models.CheckConstraint(condition=free | open_items(states=open_states), name=f"{prefix}_claim_while_open"),
+        models.CheckConstraint(condition=scored | unscored, name=f"{prefix}_whole_score"),
+    ]
+
+
+def item_indexes(prefix: str, *, open_states: tuple[str, ...]) -> list[models.Index]:
+    """Return the indexes behind the list and the claims; all are partial, so they stay small.
+
+    `list`: open items in list order. `free`: the same, unheld: the best free candidate. `held`: by
+    the lease's end: the expired candidates. `holder`: one person's live claims, for the cap. `state`:
+    the decided ones by state, for the list's filter.
+    """
+    is_open = open_items(states=open_states)
+    order: list[Any] = [F("tenant"), F("score").desc(nulls_last=True), F("opened_at"), F("id")]
+    return [
+        models.Index(*order, condition=is_open, name=f"{prefix}_list"),
+        models.Index(
+            *order, condition=is_open & Q(claim_holder__isnull=True, snoozed_until__isnull=True), name=f"{prefix}_free"
+        ),
+        models.Index(
+            F("tenant"), F("lease_until"), condition=is_open & Q(claim_holder__isnull=False), name=f"{prefix}_held"
+        ),
+        models.Index(F("tenant"), F("claim_holder"), condition=Q(claim_holder__isnull=False), name=f"{prefix}_holder"),
+        models.Index(F("tenant"), F("state"), *order[1:], condition=~is_open, name=f"{prefix}_state"),
+    ]

@@ -1,0 +1,39 @@
+-- Hold the first item of the list that nobody holds: the better of two candidates, each by a partial
+-- index of its own (one query over "free or expired" slows down with every held row before it).
+WITH clock AS MATERIALIZED (
+    SELECT clock_timestamp() AS instant
+), free AS (
+    SELECT id, score, opened_at
+      FROM {items}
+     WHERE tenant_id = %(tenant)s
+       AND state = ANY(%(open)s)
+       AND claim_holder_id IS NULL
+       AND snoozed_until IS NULL
+     ORDER BY score DESC NULLS LAST, opened_at, id
+     LIMIT 1
+       FOR UPDATE SKIP LOCKED
+), expired AS (
+    SELECT id, score, opened_at
+      FROM {items}
+     WHERE tenant_id = %(tenant)s
+       AND state = ANY(%(open)s)
+       AND claim_holder_id IS NOT NULL
+       AND lease_until <= (SELECT instant FROM clock)
+     ORDER BY score DESC NULLS LAST, opened_at, id
+     LIMIT 1
+       FOR UPDATE SKIP LOCKED
+), best AS (
+    SELECT id
+      FROM (TABLE free UNION ALL TABLE expired) AS candidate
+     ORDER BY score DESC NULLS LAST, opened_at, id
+     LIMIT 1
+)
+UPDATE {items} AS item
+   SET claim_holder_id = %(person)s,
+       claim_token = item.claim_token + 1,
+       claimed_at = clock.instant,
+       lease_until = clock.instant + %(lease)s
+  FROM best, clock
+ WHERE item.id = best.id
+   AND item.tenant_id = %(tenant)s
+RETURNING item.id, item.claim_token, item.lease_until
