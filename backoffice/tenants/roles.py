@@ -9,8 +9,15 @@ STAFF, SUPERVISOR, FINANCE = "staff", "supervisor", "finance"
 ANALYST, AUDITOR, OPERATOR = "analyst", "auditor", "operator"
 
 _VIEW_QUEUES = {"queues.view_payout", "queues.view_dispute", "queues.view_accountreview"}
-_WORK_QUEUES = {"queues.work_payout", "queues.work_dispute", "queues.work_accountreview"}
-_FILES = {"exports.request", "exports.download", "reports.request", "reports.download"}
+_WORK_QUEUES = {"queues.claim", "queues.work_payout", "queues.work_dispute", "queues.work_accountreview"}
+_FILES = {
+    "exports.request",
+    "exports.download",
+    "reports.request",
+    "reports.download",
+    "storage.download_artifact",
+    "storage.revoke_artifact",
+}
 
 ROLE_PERMISSIONS: dict[str, frozenset[str]] = {
     STAFF: frozenset(_VIEW_QUEUES | _WORK_QUEUES),
