@@ -1,0 +1,84 @@
+"""`manage.py ingest payouts FILE --tenant T`: load a spend file."""
+
+from __future__ import annotations
+
+import sys
+import time
+from argparse import ArgumentParser
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+
+from backoffice import clock
+from backoffice.commands import Actor
+from backoffice.errors import Refusal
+from backoffice.tenants import scope
+from backoffice.tenants.models import Tenant
+from queues.ingest import loading, spend
+
+
+class Command(BaseCommand):
+    help = "Load a file of payouts into a tenant. A second load of the same file changes nothing."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("what", choices=["payouts"], help="what the file holds")
+        parser.add_argument("file", type=Path, help="a CSV file of payments")
+        parser.add_argument("--tenant", required=True, help="the tenant's address, such as acme")
+        parser.add_argument("--currency", default="GBP", help="the currency of every amount (GBP)")
+
+    def handle(self, *args: Any, what: str, file: Path, tenant: str, currency: str, **options: Any) -> None:
+        owner = Tenant.objects.filter(slug=tenant).first()
+        if owner is None or owner.is_platform:
+            raise CommandError(f"There is no tenant “{tenant}” to load into; `manage.py tenants list` shows them.")
+        if not file.is_file():
+            raise CommandError(f"There is no file {file}.")
+        started = time.monotonic()
+        try:
+            with scope.open(owner):
+                summary = loading.load_file(
+                    actor=Actor.system("shell", acting_for=f"ingest of {file.name}"[:200]),
+                    path=file,
+                    currency=currency,
+                    now=clock.now(),
+                    progress=_Bar(),
+                )
+        except Refusal as refusal:
+            raise CommandError(f"{refusal.message} Nothing was loaded.") from None
+        self._say(summary, file, time.monotonic() - started)
+
+    def _say(self, summary: loading.Summary, file: Path, seconds: float) -> None:
+        write = self.stdout.write
+        write(f"{file.name}: {summary.encoding}, {seconds:.1f} s")
+        for note in summary.notes:
+            write(f"  note: {note}")
+        write(
+            f"read {summary.read:,} = accepted {summary.accepted:,} + already loaded {summary.already:,}"
+            f" + dropped {summary.dropped_count:,}"
+        )
+        if summary.credits:
+            write(f"  of those accepted, {summary.credits:,} are credits (below zero): kept, never payable")
+        if summary.undated:
+            write(f"  of those accepted, {summary.undated:,} have no usable date: their age counts from now")
+        for reason, found in summary.dropped.items():
+            more = found["count"] - len(found["lines"])
+            lines = ", ".join(map(str, found["lines"])) + (f" and {more:,} more" if more else "")
+            write(f"  dropped {found['count']:,} {reason}: {spend.REASONS[reason]} (line {lines})")
+
+
+class _Bar:
+    """Show progress: a bar on a terminal, a plain line every few seconds elsewhere."""
+
+    def __init__(self) -> None:
+        self.terminal = sys.stderr.isatty()
+        self.last = time.monotonic()
+
+    def __call__(self, done: int, total: int) -> None:
+        share = done / total if total else 1.0
+        if self.terminal:
+            filled = int(share * 40)
+            sys.stderr.write(f"\r[{'#' * filled}{' ' * (40 - filled)}] {share:4.0%}" + ("\n" if done >= total else ""))
+            sys.stderr.flush()
+        elif time.monotonic() - self.last > 5:
+            self.last = time.monotonic()
+            sys.stderr.write(f"read {share:.0%}\n")

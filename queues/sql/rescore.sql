@@ -1,0 +1,13 @@
+-- Score a range of one tenant's items; write only the rows that change.
+UPDATE {items} AS item
+   SET score = fresh.score,
+       score_inputs = fresh.inputs,
+       score_rule = %s,
+       score_version = %s,
+       scored_at = %s
+  FROM (/* the rule's SELECT */) AS fresh (id, score, inputs)
+ WHERE item.id = fresh.id
+   AND item.tenant_id = %s
+   AND item.id BETWEEN %s AND %s
+   AND (item.score, item.score_inputs, item.score_rule, item.score_version)
+       IS DISTINCT FROM (fresh.score, fresh.inputs, %s, %s)
