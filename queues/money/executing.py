@@ -1,0 +1,152 @@
+"""Run a confirmed plan: one command per line, each in its own transaction under the line's own key.
+
+A refused line is written down and the run goes on. A line that breaks is tried again by the job's
+next attempt, after all others. Over a rail that is not in our database, `sending` is committed before
+the call and the answer after it; an attempt that finds `sending` asks the rail and never sends again.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import structlog
+from django.db import InterfaceError, OperationalError
+
+from backoffice import commands
+from backoffice.commands import Actor
+from backoffice.errors import Refusal
+from queues.money import rails, settling
+from queues.money.base import MoneyAction, actions
+from queues.money.models import Plan, PlanLine
+from queues.money.rails import Answer, Order, Rail, Result
+
+if TYPE_CHECKING:
+    from backoffice.jobs import Run
+
+log = structlog.get_logger(__name__)
+
+OPEN = (PlanLine.State.PLANNED, PlanLine.State.SENDING)
+
+
+class LinesBroke(Exception):
+    """Say that some lines met an unexpected error and wait for the job's next attempt."""
+
+
+def run_plan(*, run: Run, plan_id: int) -> None:
+    """Release every open line of the plan in its order; a stopped attempt leaves the rest as it was."""
+    plan = Plan.objects.get(pk=plan_id)
+    action = actions.get(plan.action)
+    system = actor_for(plan)
+    with run.step("release") as todo:
+        if todo:
+            commands.dispatch(
+                settling.start_plan, actor=system, key=f"plan:{plan.pk}:start", guard=run.guard, plan_id=plan.pk
+            )
+            _release_lines(run, plan, action, system)
+    with run.step("close") as todo:
+        if todo:
+            commands.dispatch(
+                settling.close_plan, actor=system, key=f"plan:{plan.pk}:close", guard=run.guard, plan_id=plan.pk
+            )
+
+
+def actor_for(plan: Plan) -> Actor:
+    """Return the system that acts for the plan."""
+    return Actor.system("plan", acting_for=plan.target)
+
+
+def _release_lines(run: Run, plan: Plan, action: MoneyAction, system: Actor) -> None:
+    lines = list(PlanLine.objects.filter(plan=plan, state__in=OPEN).order_by("position"))
+    done = plan.line_count - len(lines)
+    rail = rails.rails.get(action.rail)
+    broken = 0
+    for line in lines:
+        try:
+            if rail.in_database:
+                _command(run, plan, action, system, line)
+            else:
+                _through(rail, run, plan, action, system, line)
+        except Refusal as refusal:
+            _refuse(run, system, line, refusal)
+        except (OperationalError, InterfaceError):
+            raise  # the database is away: no other line would fare better
+        except Exception as error:
+            if not isinstance(error, _LINE_ERRORS):
+                raise
+            broken += 1
+            log.exception("plan.line-broke", plan_id=plan.pk, position=line.position)
+        done += 1
+        run.report(done - broken, plan.line_count)
+    if broken:
+        raise LinesBroke(f"{broken} lines of plan {plan.pk}")
+
+
+# What a line's own data can cause. Anything else, above all the guard's word that this attempt is over, ends it.
+_LINE_ERRORS = (ArithmeticError, LookupError, TypeError, ValueError, AssertionError)
+
+
+def _command(run: Run, plan: Plan, action: MoneyAction, system: Actor, line: PlanLine, **more: Any) -> None:
+    commands.dispatch(
+        action.command,
+        actor=system,
+        key=line.key,
+        guard=run.guard,
+        item_id=line.item_id,
+        plan_id=plan.pk,
+        line_id=line.pk,
+        confirmers=[pk for pk in (plan.confirmed_by_id, plan.approved_by_id) if pk is not None],
+        **more,
+    )
+
+
+def _through(rail: Rail, run: Run, plan: Plan, action: MoneyAction, system: Actor, line: PlanLine) -> None:
+    if line.state == PlanLine.State.SENDING:
+        answer = _ask(rail, line)
+    else:
+        commands.dispatch(
+            settling.send_line, actor=system, key=f"{line.key}:send", guard=run.guard, plan_id=plan.pk, line_id=line.pk
+        )
+        answer = _send(rail, line)
+    if answer.result is Result.DONE:
+        _command(run, plan, action, system, line, reference=answer.reference)
+    elif answer.result is Result.REFUSED:
+        raise Refusal(answer.code or "rail-refused", answer.words or "The rail refused the payment.")
+    else:
+        commands.dispatch(
+            settling.doubt_line,
+            actor=system,
+            key=f"{line.key}:doubt",
+            guard=run.guard,
+            plan_id=plan.pk,
+            line_id=line.pk,
+        )
+
+
+def _send(rail: Rail, line: PlanLine) -> Answer:
+    order = Order(line.payee, line.account, line.amount, line.currency, line.reference)
+    try:
+        return rail.send(line.key, order)
+    except Exception:
+        log.exception("plan.rail-failed", rail=rail.name, key=line.key)
+        return _ask(rail, line)
+
+
+def _ask(rail: Rail, line: PlanLine) -> Answer:
+    try:
+        return rail.ask(line.key)
+    except Exception:
+        log.exception("plan.rail-silent", rail=rail.name, key=line.key)
+        return Answer(Result.UNKNOWN)
+
+
+def _refuse(run: Run, system: Actor, line: PlanLine, refusal: Refusal) -> None:
+    commands.dispatch(
+        settling.refuse_line,
+        actor=system,
+        key=f"{line.key}:refuse",
+        guard=run.guard,
+        plan_id=line.plan_id,
+        line_id=line.pk,
+        code=refusal.code,
+        words=str(refusal.message),
+    )
