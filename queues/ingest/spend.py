@@ -116,7 +116,7 @@ def read_record(
         return Record(line, POISON)
     if len(cells) < header.width or any(cell.strip() for cell in cells[header.width :]):
         return Record(line, BLANK if not any(cell.strip() for cell in cells) else CELLS)
-    cell = {column: " ".join(cells[place].split()) for column, place in header.places.items()}
+    cell = {column: cells[place].strip() for column, place in header.places.items()}
     if not any(cell.get(column) for column in ("number", "amount", "payee", "date")):
         return Record(line, BLANK)
     if not cell["number"]:
