@@ -8,10 +8,20 @@ from django.conf import settings
 from django.contrib.admin import AdminSite
 from django.contrib.auth.views import redirect_to_login
 from django.http import HttpRequest, HttpResponse
+from django.template.response import TemplateResponse
 from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
 
+from backoffice.pages import new_key
 from backoffice.tenants.models import User
+
+PAGES = [
+    (_("Payout releases"), "plans", "money.view_plan"),
+    (_("Exports"), "exports", "exports.request"),
+    (_("Reports"), "reports", "reports.request"),
+    (_("Jobs"), "jobs", "jobs.view_job"),
+    (_("Codes"), "devices", "stepup.own_device"),
+]
 
 
 class BackofficeSite(AdminSite):
@@ -32,23 +42,28 @@ class BackofficeSite(AdminSite):
     def each_context(self, request: HttpRequest) -> dict[str, Any]:
         return {**super().each_context(request), "menu": self.menu(request), "tenant": request.tenant}  # type: ignore[attr-defined]
 
+    def index(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> TemplateResponse:
+        """Show the front page to the person: what waits, and the look-ups below."""
+        from backoffice import front  # as in menu()
+
+        waiting = front.context(person=request.user) if self.has_permission(request) else {}  # type: ignore[arg-type]
+        return super().index(request, {"title": _("Today"), "key": new_key(), **waiting, **(extra_context or {})})
+
     def menu(self, request: HttpRequest) -> list[dict[str, Any]]:
         """List the pages that this person's roles open: label, address, and whether it is the current one."""
         from queues.base import queues  # the site is put together after the apps are loaded
 
-        entries: list[tuple[str, str, str]] = [
-            (str(queue.title), reverse("queue", args=[queue.name]), queue.view_permission) for queue in queues
-        ]
-        entries += [
-            (str(_("Payout releases")), reverse("plans"), "money.view_plan"),
-            (str(_("Exports")), reverse("exports"), "exports.request"),
-            (str(_("Reports")), reverse("reports"), "reports.request"),
-            (str(_("Jobs")), reverse("jobs"), "jobs.view_job"),
-            (str(_("Codes")), reverse("devices"), "stepup.own_device"),
-        ]
         user = request.user
-        return [
-            {"label": label, "url": url, "current": request.path.startswith(url)}
-            for label, url, permission in entries
-            if isinstance(user, User) and user.has_perm(permission)
+        if not isinstance(user, User):
+            return []
+        entries: list[tuple[Any, str, list[str], str]] = [
+            *((queue.title, "queue", [queue.name], queue.view) for queue in queues),
+            *((title, name, [], permission) for title, name, permission in PAGES),
         ]
+        pages = [(_("Today"), reverse("home"))]
+        pages += [(title, reverse(name, args=args)) for title, name, args, needed in entries if user.has_perm(needed)]
+        return [{"label": str(title), "url": url, "current": _is_current(url, request.path)} for title, url in pages]
+
+
+def _is_current(url: str, path: str) -> bool:
+    return path == url or (path.startswith(url) and url != reverse("home"))

@@ -1,0 +1,43 @@
+"""Read-only look-ups of every item, decided ones too. Work happens on the queue pages."""
+
+from __future__ import annotations
+
+from django.contrib import admin
+from django.utils.translation import gettext_lazy as _
+
+from backoffice import money
+from backoffice.lookups import LookupAdmin
+from queues.models import AccountReview, Dispute, Payout
+
+
+class _WithMoney(LookupAdmin):
+    @admin.display(description=_("amount"), ordering="amount")
+    def money(self, item: Payout | Dispute) -> str:
+        return money.show(item.amount, item.currency)
+
+
+@admin.register(Payout)
+class PayoutLookup(_WithMoney):
+    """Look payouts up."""
+
+    list_display = ("reference", "beneficiary", "money", "state", "opened_at")
+    list_filter = ("state",)
+    search_fields = ("reference__startswith", "beneficiary__startswith")
+
+
+@admin.register(Dispute)
+class DisputeLookup(_WithMoney):
+    """Look disputes up."""
+
+    list_display = ("reference", "customer", "money", "reason", "state", "opened_at")
+    list_filter = ("state", "reason")
+    search_fields = ("reference__startswith", "customer__startswith")
+
+
+@admin.register(AccountReview)
+class AccountReviewLookup(LookupAdmin):
+    """Look account reviews up."""
+
+    list_display = ("reference", "holder", "country", "state", "opened_at")
+    list_filter = ("state",)
+    search_fields = ("reference__startswith", "holder__startswith")

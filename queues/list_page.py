@@ -1,0 +1,219 @@
+"""What the page of a queue shows: filters that live in the address, rows, honest counts, its freshness."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from urllib.parse import urlencode
+
+from django.db import models
+from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from backoffice.pages import new_key
+from backoffice.templatetags.show import span
+from backoffice.tenants.models import User
+from queues import listing, scoring, showing
+from queues.base import Bounded, ClaimMode, Queue
+from queues.models import QueueItem
+from queues.money.base import actions
+
+LONGEST = 100
+PAYABLE = "approved"  # the state in which an item can enter a plan
+_SUGGESTED_FROM = 2_000  # the first rows of the list, whose values a free filter suggests
+
+
+@dataclass(frozen=True)
+class Option:
+    """One choice of a filter."""
+
+    value: str
+    label: str
+    selected: bool
+
+
+@dataclass(frozen=True)
+class Filter:
+    """One filter: a closed choice, or free with suggestions where its field has no choices."""
+
+    name: str
+    label: str
+    value: str
+    options: list[Option]
+    closed: bool
+
+
+@dataclass(frozen=True)
+class Row:
+    """One item in the list."""
+
+    item: QueueItem
+    url: str
+    claim_url: str
+    key: str
+    cells: list[showing.Cell]
+    sentence: str
+    score_class: str
+    held: bool
+    mine: bool
+    holder: str
+    claimable: bool
+
+
+def filters_of(*, queue: Queue, query: Mapping[str, str]) -> dict[str, str]:
+    """Return the address's known filters that say something, cleaned and bounded."""
+    wanted: dict[str, str] = {}
+    for name in ("q", *queue.filters, "claim"):
+        text = query.get(name, "").replace("\x00", "").strip()[:LONGEST]
+        if text:
+            wanted[name] = text.upper() if _is_code(queue, name) else text
+    return wanted
+
+
+def suffix(*, queue: Queue, query: Mapping[str, str]) -> str:
+    """Return the filters as the end of an address: "?state=approved&q=smith", or nothing."""
+    wanted = filters_of(queue=queue, query=query)
+    return f"?{urlencode(wanted)}" if wanted else ""
+
+
+def context(*, queue: Queue, person: User, query: Mapping[str, str], works: bool) -> dict[str, Any]:
+    """Return everything the list's template shows."""
+    wanted = filters_of(queue=queue, query=query)
+    page = listing.page(
+        queue=queue,
+        filters=wanted,
+        person=person,
+        after=query.get("after", "")[: LONGEST * 3],
+        before=query.get("before", "")[: LONGEST * 3],
+    )
+    count = listing.count(queue=queue, filters=wanted, person=person)
+    tail = suffix(queue=queue, query=query)
+    return {
+        "queue": queue,
+        "title": str(queue.title),
+        "works": works,
+        "claims": queue.claims.mode is not ClaimMode.DISABLED,
+        "scored": queue.rule is not None,
+        "suffix": tail,
+        "now": page.as_of,
+        "query": wanted.get("q", ""),
+        "search_hint": " · ".join(showing.label(queue.model, name).lower() for name in queue.search),
+        "filters": _filters(queue, wanted),
+        "filtered": bool(wanted),
+        "columns": [_heading(queue, name) for name in queue.columns],
+        "rows": [_row(queue, item, person, page.as_of, tail, works) for item in page.items],
+        "count_text": str(count),
+        "found": _found(queue, wanted, count),
+        "freshness": _freshness(queue),
+        "previous_url": _turn(queue, wanted, before=page.before),
+        "next_url": _turn(queue, wanted, after=page.after),
+        "carried": list(wanted.items()),
+        **_planning(queue, person, wanted),
+        **({} if page.items else _empty(queue, wanted)),
+    }
+
+
+def _is_code(queue: Queue, name: str) -> bool:
+    """Say whether the filter is over a short code ("EUR", "GB"), which people type in any case."""
+    if name not in queue.filters:
+        return False
+    field = queue.model._meta.get_field(name)
+    return isinstance(field, models.CharField) and not field.choices and (field.max_length or 99) <= 3
+
+
+def _filters(queue: Queue, wanted: dict[str, str]) -> list[Filter]:
+    found = [_filter(queue, name, wanted.get(name, "")) for name in queue.filters]
+    if queue.claims.mode is not ClaimMode.DISABLED:
+        choices = [("", _("Any")), ("free", _("Free")), ("held", _("Held")), ("mine", _("Held by me"))]
+        value = wanted.get("claim", "")
+        options = [Option(one, label, one == value) for one, label in choices]
+        found.append(Filter("claim", _("Claim"), value, options, closed=True))
+    return found
+
+
+def _filter(queue: Queue, name: str, value: str) -> Filter:
+    field = queue.model._meta.get_field(name)
+    label = showing.label(queue.model, name)
+    choices = list(getattr(field, "flatchoices", None) or [])
+    if not choices:
+        rows = listing.matching(queue=queue, filters={})[:_SUGGESTED_FROM]
+        known = sorted(set(rows.values_list(name, flat=True)))
+        return Filter(name, label, value, [Option(one, one, False) for one in known], closed=False)
+    first = _("Any")
+    if name == "state":
+        first = _("Waiting")
+        choices = [pair for pair in choices if len(queue.model.OPEN) > 1 or pair[0] not in queue.model.OPEN]
+    options = [Option("", first, not value)]
+    options += [Option(str(one), str(words), str(one) == value) for one, words in choices]
+    if value and not any(option.selected for option in options):
+        options.append(Option(value, value, True))  # the address asks for it, so the page says so
+    return Filter(name, label, value, options, closed=True)
+
+
+def _heading(queue: Queue, name: str) -> dict[str, str]:
+    return {"name": name, "label": showing.label(queue.model, name), "kind": showing.kind(queue.model, name)}
+
+
+def _row(queue: Queue, item: QueueItem, person: User, now: datetime, tail: str, works: bool) -> Row:
+    held = item.held_at(now)
+    most = queue.rule.most if queue.rule else 0
+    return Row(
+        item=item,
+        url=reverse("item", args=[queue.name, item.pk]) + tail,
+        claim_url=reverse("item-claim", args=[queue.name, item.pk]) + tail,
+        key=new_key(),
+        cells=[showing.cell(item, name) for name in queue.columns],
+        sentence=scoring.explain(item).sentence if queue.rule and item.score is not None else "",
+        score_class=showing.score_class(item.score, most),
+        held=held,
+        mine=held and item.claim_holder_id == person.pk,
+        holder=str(item.claim_holder) if held else "",
+        claimable=works and item.is_open and not held,
+    )
+
+
+def _found(queue: Queue, wanted: dict[str, str], count: listing.Count) -> str:
+    if wanted:
+        return ngettext("%(count)s match", "%(count)s match", count.number) % {"count": count}
+    return ngettext("%(count)s waiting", "%(count)s waiting", count.number) % {"count": count}
+
+
+def _freshness(queue: Queue) -> str:
+    if isinstance(queue.freshness, Bounded):
+        return _("At most %(span)s behind its source") % {"span": span(queue.freshness.within)}
+    return str(queue.freshness.note).rstrip(".") if queue.freshness else ""
+
+
+def _turn(queue: Queue, wanted: dict[str, str], **key: str) -> str:
+    if not any(key.values()):
+        return ""
+    return f"{reverse('queue', args=[queue.name])}?{urlencode({**wanted, **key})}"
+
+
+def _planning(queue: Queue, person: User, wanted: dict[str, str]) -> dict[str, Any]:
+    """Offer to plan a bulk money action over what is approved, to those who may; others never see its boxes."""
+    for action in actions:
+        if action.model is queue.model and person.has_perm(action.plan_permission):
+            return {"money_action": action, "plannable": wanted.get("state") == PAYABLE}
+    return {}
+
+
+def _empty(queue: Queue, wanted: dict[str, str]) -> dict[str, str]:
+    if not wanted:
+        return {
+            "empty_title": _("Nothing is waiting"),
+            "empty_words": _("Every item of this queue is decided. New ones appear here when they arrive."),
+        }
+    waiting = listing.count(queue=queue, filters={})
+    return {
+        "empty_title": _("Nothing matches"),
+        "empty_words": ngettext(
+            "In the whole queue %(count)s item is waiting.",
+            "In the whole queue %(count)s items are waiting.",
+            waiting.number,
+        )
+        % {"count": waiting},
+    }
