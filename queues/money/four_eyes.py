@@ -37,7 +37,12 @@ def over_threshold(*, action: MoneyAction, plan: Plan, person: User) -> dict[str
 
 def released_lately(*, action: MoneyAction, plan: Plan, people: set[int]) -> dict[str, Decimal]:
     """Return what these people confirmed or requested, and was started, in the 24 hours before now."""
-    bound: dict[str, Any] = {"tenant": scope.current().pk, "action": action.name, "plan": plan.pk, "people": list(people)}
+    bound: dict[str, Any] = {
+        "tenant": scope.current().pk,
+        "action": action.name,
+        "plan": plan.pk,
+        "people": list(people),
+    }
     with connection.cursor() as cursor:
         cursor.execute(read(_RELEASED), bound)
         return dict(cursor.fetchall())
