@@ -81,12 +81,14 @@ def rescore_batch(*, actor: Actor, queue: str, first: int, last: int, now: str) 
     return Outcome(target=f"queue:{queue}", data={"changed": changed})
 
 
-def score_range(listed: Queue, *, first: int, last: int, now: datetime) -> int:
-    """Score the open items with ids from `first` to `last` inside the caller's transaction."""
+def score_range(listed: Queue, *, first: int, last: int, now: datetime, decided: bool = False) -> int:
+    """Score the items from `first` to `last` inside the caller's transaction; the open ones, or the `decided` as well."""
     rule = listed.rule
     if rule is None:
         return 0
-    rows = listed.model.objects.filter(open_items(listed.model), pk__gte=first, pk__lte=last)
+    rows = listed.model.objects.filter(pk__gte=first, pk__lte=last)
+    if not decided:
+        rows = rows.filter(open_items(listed.model))
     fresh, params = compiled(rule, rows, now=now).query.sql_with_params()
     table = listed.model._meta.db_table
     text = names.SQL(sql.read(_SQL / "rescore.sql")).format(items=names.Identifier(table))
