@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import structlog
-from django.db import InterfaceError, OperationalError
+from django.db import DataError, IntegrityError
 
 from backoffice import commands
 from backoffice.commands import Actor
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 log = structlog.get_logger(__name__)
 
+# What a line's own data can cause. Anything else ends the attempt: the database is away, or the guard says it is over.
+_LINE_ERRORS = (ArithmeticError, LookupError, TypeError, ValueError, AssertionError, DataError, IntegrityError)
 OPEN = (PlanLine.State.PLANNED, PlanLine.State.SENDING)
 
 
@@ -68,21 +70,13 @@ def _release_lines(run: Run, plan: Plan, action: MoneyAction, system: Actor) -> 
                 _through(rail, run, plan, action, system, line)
         except Refusal as refusal:
             _refuse(run, system, line, refusal)
-        except (OperationalError, InterfaceError):
-            raise  # the database is away: no other line would fare better
-        except Exception as error:
-            if not isinstance(error, _LINE_ERRORS):
-                raise
+        except _LINE_ERRORS:
             broken += 1
             log.exception("plan.line-broke", plan_id=plan.pk, position=line.position)
         done += 1
         run.report(done - broken, plan.line_count)
     if broken:
         raise LinesBroke(f"{broken} lines of plan {plan.pk}")
-
-
-# What a line's own data can cause. Anything else, above all the guard's word that this attempt is over, ends it.
-_LINE_ERRORS = (ArithmeticError, LookupError, TypeError, ValueError, AssertionError)
 
 
 def _command(run: Run, plan: Plan, action: MoneyAction, system: Actor, line: PlanLine, **more: Any) -> None:
