@@ -1,0 +1,143 @@
+"""How an export's rows are read: by key, page after page, within one snapshot of the reporting connection.
+
+Where the database renders every column, a page is one COPY; where a column is computed in Python,
+a page is read as model instances. Both write the same bytes for the same columns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from operator import attrgetter
+from typing import Any, Protocol
+from zoneinfo import ZoneInfo
+
+from django.db.models import Count, Max, Q, QuerySet, TextField
+from django.db.models.functions import Cast
+
+from backoffice import reading
+from exports.base import NoPaging, Pages
+from exports.bounds import Limits
+from exports.columns import Column, Kind
+from exports.encoders import csv
+from exports.spooling import Spool
+
+
+class Watch(Protocol):
+    """Whoever waits for a run: told how far it is, asked whether it is still wanted."""
+
+    def check(self) -> None:
+        """Raise when the run is no longer wanted."""
+
+    def insist(self) -> None:
+        """Ask again, now: the query was stopped from outside."""
+
+    def report(self, done: int, total: int) -> None:
+        """Note the progress, in rows."""
+
+
+@dataclass(frozen=True)
+class Written:
+    """What lies in the spool: how many rows, of which instant, and what was changed in writing them."""
+
+    rows: int
+    as_of: datetime
+    changes: csv.Changes
+
+
+@dataclass(frozen=True)
+class _Edge:
+    """One page's end: how many rows it has, its last key, and how many cells of each column are escaped."""
+
+    rows: int
+    last: Any
+    escaped: dict[str, int]
+
+
+def count(rows: QuerySet[Any], *, at_most: int) -> int:
+    """Count the rows, no further than one past `at_most`."""
+    return rows.using(reading.ALIAS).order_by()[: at_most + 1].count()
+
+
+def first_rows(rows: QuerySet[Any], columns: tuple[Column, ...], *, number: int, zone: ZoneInfo) -> list[list[str]]:
+    """Return the first rows as they would stand in the file."""
+    page = rows.using(reading.ALIAS).order_by("pk")[:number]
+    changes = csv.Changes()
+    return [[text or "" for text in cells] for cells in _cells(page, columns, zone=zone, changes=changes)]
+
+
+def write(
+    session: reading.Session,
+    rows: QuerySet[Any],
+    columns: tuple[Column, ...],
+    *,
+    paging: Pages | NoPaging | None,
+    encoding: str,
+    limits: Limits,
+    zone: ZoneInfo,
+    spool: Spool,
+    watch: Watch,
+) -> Written:
+    """Write every row into the spool, ordered by key; refuse as soon as a bound is hit."""
+    rows = rows.using(reading.ALIAS).order_by("pk")
+    total = count(rows, at_most=limits.rows)
+    limits.check_rows(total)
+    size = paging.size if isinstance(paging, Pages) else max(total, 1)
+    by_copy = all(column.compute is None for column in columns)
+    changes = csv.Changes()
+    spool.write(csv.head(columns, encoding=encoding))
+    done, rest = 0, rows
+    while done < total:
+        watch.check()
+        session.check_time()
+        edge = _edge(rest[:size], columns, by_copy=by_copy)
+        page = rest.filter(pk__lte=edge.last)
+        if by_copy:
+            _copy(session, page, columns, spool=spool)
+            for name, escaped in edge.escaped.items():
+                changes.escaped[name] = changes.escaped.get(name, 0) + escaped
+        else:
+            lines = (csv.line(cells) for cells in _cells(page, columns, zone=zone, changes=changes))
+            spool.write("".join(lines).encode("utf-8"))
+        done, rest = done + edge.rows, rows.filter(pk__gt=edge.last)
+        watch.report(done, total)
+    return Written(rows=done, as_of=session.as_of, changes=changes)
+
+
+def _edge(page: QuerySet[Any], columns: tuple[Column, ...], *, by_copy: bool) -> _Edge:
+    """Look at the page before it is written: the snapshot keeps both looks the same."""
+    texts = [column for column in columns if by_copy and column.kind is Kind.TEXT and not column.is_formula]
+    flags = {f"flag_{at}": csv.LeadsAFormula(Cast(column.source, TextField())) for at, column in enumerate(texts)}
+    counts = {f"escaped_{at}": Count("pk", filter=Q(**{f"flag_{at}": True})) for at in range(len(texts))}
+    found = page.annotate(**flags).values("pk", *flags).aggregate(number=Count("pk"), last=Max("pk"), **counts)
+    escaped = {column.name: found[f"escaped_{at}"] for at, column in enumerate(texts) if found[f"escaped_{at}"]}
+    return _Edge(rows=found["number"], last=found["last"], escaped=escaped)
+
+
+def _copy(session: reading.Session, page: QuerySet[Any], columns: tuple[Column, ...], *, spool: Spool) -> None:
+    sql, params = _rendered(page, columns).query.get_compiler(using=reading.ALIAS).as_sql()
+    blocks: list[bytes | memoryview] = []
+    for block in session.copy_rows(f"COPY ({sql}) TO STDOUT WITH ({csv.COPY_OPTIONS})", params):
+        blocks.append(block)
+        if len(blocks) >= 10_000:  # a page may be the whole table
+            spool.write(b"".join(blocks))
+            blocks.clear()
+    spool.write(b"".join(blocks))
+
+
+def _cells(
+    page: QuerySet[Any], columns: tuple[Column, ...], *, zone: ZoneInfo, changes: csv.Changes
+) -> Iterator[list[str | None]]:
+    if all(column.compute is None for column in columns):
+        for row in _rendered(page, columns):
+            yield [one if one is None or isinstance(one, str) else csv.plain(one, zone=zone) for one in row]
+        return
+    readers = [(column, column.compute or attrgetter(column.source.replace("__", "."))) for column in columns]
+    for item in page:
+        yield [csv.cell(column, read(item), zone=zone, changes=changes) for column, read in readers]
+
+
+def _rendered(page: QuerySet[Any], columns: tuple[Column, ...]) -> QuerySet[Any, Any]:
+    named = {f"column_{at}": csv.rendered(column) for at, column in enumerate(columns)}
+    return page.annotate(**named).values_list(*named)
