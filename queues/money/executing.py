@@ -7,14 +7,18 @@ the call and the answer after it; an attempt that finds `sending` asks the rail 
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import structlog
 from django.db import DataError, IntegrityError
+from django.utils.translation import gettext as _
 
 from backoffice import commands
-from backoffice.commands import Actor
+from backoffice.commands import Actor, Command
 from backoffice.errors import Refusal
+from backoffice.jobs import Cancelled, StaleFence, Stopping
 from queues.money import rails, settling
 from queues.money.base import MoneyAction, actions
 from queues.money.models import Plan, PlanLine
@@ -35,21 +39,30 @@ class LinesBroke(Exception):
 
 
 def run_plan(*, run: Run, plan_id: int) -> None:
-    """Release every open line of the plan in its order; a stopped attempt leaves the rest as it was."""
+    """Release every open line of the plan in its order, then close it.
+
+    A cancelled run, and the last attempt when it fails, stop the plan: what is open is free again.
+    """
     plan = Plan.objects.get(pk=plan_id)
     action = actions.get(plan.action)
     system = actor_for(plan)
-    with run.step("release") as todo:
-        if todo:
-            commands.dispatch(
-                settling.start_plan, actor=system, key=f"plan:{plan.pk}:start", guard=run.guard, plan_id=plan.pk
-            )
-            _release_lines(run, plan, action, system)
-    with run.step("close") as todo:
-        if todo:
-            commands.dispatch(
-                settling.close_plan, actor=system, key=f"plan:{plan.pk}:close", guard=run.guard, plan_id=plan.pk
-            )
+    try:
+        with run.step("release") as todo:
+            if todo:
+                _dispatch(settling.start_plan, run.guard, system, f"plan:{plan.pk}:start", plan_id=plan.pk)
+                _release_lines(run, plan, action, system)
+        with run.step("close") as todo:
+            if todo:
+                _dispatch(settling.close_plan, run.guard, system, f"plan:{plan.pk}:close", plan_id=plan.pk)
+    except Cancelled:
+        _stop(run, plan, system, _("Its run was cancelled."))
+        raise
+    except (StaleFence, Stopping):
+        raise  # another execution goes on
+    except Exception:
+        if run.job.attempt >= run.job.max_attempts:
+            _stop(run, plan, system, _("Its run failed."))
+        raise
 
 
 def actor_for(plan: Plan) -> Actor:
@@ -80,11 +93,11 @@ def _release_lines(run: Run, plan: Plan, action: MoneyAction, system: Actor) -> 
 
 
 def _command(run: Run, plan: Plan, action: MoneyAction, system: Actor, line: PlanLine, **more: Any) -> None:
-    commands.dispatch(
+    _dispatch(
         action.command,
-        actor=system,
-        key=line.key,
-        guard=run.guard,
+        run.guard,
+        system,
+        line.key,
         item_id=line.item_id,
         plan_id=plan.pk,
         line_id=line.pk,
@@ -97,23 +110,31 @@ def _through(rail: Rail, run: Run, plan: Plan, action: MoneyAction, system: Acto
     if line.state == PlanLine.State.SENDING:
         answer = _ask(rail, line)
     else:
-        commands.dispatch(
-            settling.send_line, actor=system, key=f"{line.key}:send", guard=run.guard, plan_id=plan.pk, line_id=line.pk
-        )
+        _dispatch(settling.send_line, run.guard, system, f"{line.key}:send", plan_id=plan.pk, line_id=line.pk)
         answer = _send(rail, line)
-    if answer.result is Result.DONE:
+    if answer.result is Result.REFUSED:
+        raise Refusal(answer.code or "rail-refused", answer.words or _("The rail refused the payment."))
+    if answer.result is Result.UNKNOWN:
+        _doubt(run, system, line, "rail-silent", _("The rail gave no clear answer. Ask it by the line's key first."))
+        return
+    try:
         _command(run, plan, action, system, line, reference=answer.reference)
-    elif answer.result is Result.REFUSED:
-        raise Refusal(answer.code or "rail-refused", answer.words or "The rail refused the payment.")
-    else:
-        commands.dispatch(
-            settling.doubt_line,
-            actor=system,
-            key=f"{line.key}:doubt",
-            guard=run.guard,
-            plan_id=plan.pk,
-            line_id=line.pk,
-        )
+    except Refusal as refusal:  # the money went: this is no refusal any more
+        words = _("The rail paid, but it could not be booked: %s") % refusal.message
+        _doubt(run, system, line, "paid-not-booked", words)
+
+
+def _doubt(run: Run, system: Actor, line: PlanLine, code: str, words: str) -> None:
+    _dispatch(
+        settling.doubt_line,
+        run.guard,
+        system,
+        f"{line.key}:doubt",
+        plan_id=line.plan_id,
+        line_id=line.pk,
+        code=code,
+        words=words,
+    )
 
 
 def _send(rail: Rail, line: PlanLine) -> Answer:
@@ -134,13 +155,25 @@ def _ask(rail: Rail, line: PlanLine) -> Answer:
 
 
 def _refuse(run: Run, system: Actor, line: PlanLine, refusal: Refusal) -> None:
-    commands.dispatch(
+    _dispatch(
         settling.refuse_line,
-        actor=system,
-        key=f"{line.key}:refuse",
-        guard=run.guard,
+        run.guard,
+        system,
+        f"{line.key}:refuse",
         plan_id=line.plan_id,
         line_id=line.pk,
         code=refusal.code,
         words=str(refusal.message),
     )
+
+
+def _stop(run: Run, plan: Plan, system: Actor, reason: str) -> None:
+    def still_ours() -> None:
+        with suppress(Cancelled):  # that is why it stops
+            run.guard()
+
+    _dispatch(settling.stop_plan, still_ours, system, f"plan:{plan.pk}:stop", plan_id=plan.pk, reason=reason)
+
+
+def _dispatch(command: Command, guard: Callable[[], None], system: Actor, key: str, **arguments: Any) -> None:
+    commands.dispatch(command, actor=system, key=key, guard=guard, **arguments)

@@ -14,6 +14,7 @@ from django.utils.translation import gettext_lazy
 
 from backoffice import money
 from backoffice.errors import Refusal
+from backoffice.jobs.models import Job
 from backoffice.stepup import spending
 from backoffice.tenants.models import User
 from queues.money import confirming, four_eyes, ledger, lines
@@ -119,12 +120,18 @@ def run(*, plan: Plan, now: datetime) -> dict[str, Any]:
     for tally in tallies:
         counts[_column(tally.state)] += tally.count
     settled = plan.line_count - counts["open"]
+    live = plan.state in (Plan.State.CONFIRMED, Plan.State.RUNNING)
+    job = Job.objects.filter(pk=plan.job_id).first() if live else None
+    ended = job is not None and job.is_final
     return {
         "plan": plan,
         "title": _("%(action)s: run of plan %(number)d")
         % {"action": actions.get(plan.action).title, "number": plan.pk},
         **state_of(plan, now),
-        "live": plan.state in (Plan.State.CONFIRMED, Plan.State.RUNNING),
+        "live": live and not ended,
+        "ended_early": ended,
+        "why_ended": job.safe_reason if job is not None and ended else "",
+        "stopping": job is not None and job.cancel_requested_at is not None,
         "counts": counts,
         "settled": settled,
         "percent": 100 * settled // max(plan.line_count, 1),

@@ -23,6 +23,7 @@ from backoffice.tenants.models import User
 from queues import listing
 from queues.base import queue_for
 from queues.models import QueueItem
+from queues.money import settling
 from queues.money.base import MoneyAction, actions
 from queues.money.digesting import Fact, digest_of, fact_of
 from queues.money.models import Plan
@@ -60,6 +61,7 @@ def create_plan(
     definition = actions.get(action)
     if not actor.user.has_perm(definition.plan_permission):
         raise Refusal("not-permitted", _("You may not plan this."))
+    settling.stop_ended(action=definition)
     items = select(action=definition, item_ids=item_ids, filters=filters, person=actor.user)
     made = sort(action=definition, items=items, person_id=actor.user.pk)
     made.left_out += _missing(item_ids, items)

@@ -11,4 +11,5 @@ urlpatterns = [
     path("<int:plan>/confirm/", views.ConfirmPlan.as_view(), name="plan-confirm"),
     path("<int:plan>/cancel/", views.CancelPlan.as_view(), name="plan-cancel"),
     path("<int:plan>/run/", views.RunPlan.as_view(), name="plan-run"),
+    path("<int:plan>/halt/", views.HaltPlan.as_view(), name="plan-halt"),
 ]

@@ -165,3 +165,23 @@ class RunPlan(PlanPage):
             return answer
         rows = plan_page.rows(found.lines.order_by("position"))
         return self.page({**context, "rows": rows}, template="money/run.html")
+
+
+class HaltPlan(PlanPage):
+    """Stop a run, or free what an ended one left open."""
+
+    permission = "money.confirm_release"
+    http_method_names = ["post", "options"]
+
+    def post(self, request: HttpRequest, plan: int) -> HttpResponse:
+        self.found(plan)
+        try:
+            outcome = commands.dispatch(
+                settling.halt_plan, actor=self.actor, key=request.POST.get("key", ""), plan_id=plan
+            )
+        except Refusal as refusal:
+            messages.error(request, str(refusal.message))
+        else:
+            stopped = _("The plan is stopped. What was not released is free again.")
+            messages.info(request, stopped if outcome.data["stopped"] else _("The run stops after the line it is at."))
+        return redirect("plan-run", plan)

@@ -5,15 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from decimal import Decimal
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from django.db import DatabaseError, connection, transaction
 
-from backoffice import commands
+from backoffice import commands, jobs
 from backoffice.audit.models import AuditEvent
 from backoffice.commands import Actor
 from backoffice.errors import NotPermitted, Refusal
+from backoffice.jobs import Cancelled, StaleFence
+from backoffice.jobs.models import Job
 from backoffice.tenants.models import User
 from queues.definitions.release_payouts import ReleasePayouts
 from queues.models import Payout
@@ -25,17 +28,15 @@ from tests.making_codes import fresh_code, make_device
 from tests.making_money import make_payout, make_payouts, make_plan
 
 
-class Stale(Exception):
-    """What a guard raises when another attempt took over."""
-
-
 class OneAttempt:
     """Stand for one attempt of the job; `stale_after` lets the guard fail after so many commands."""
 
-    fence = 1
-
-    def __init__(self, *, stale_after: int | None = None) -> None:
+    def __init__(
+        self, *, stale_after: int | None = None, last: bool = False, cancelled_after: int | None = None
+    ) -> None:
+        self.job = SimpleNamespace(attempt=5 if last else 1, max_attempts=5)
         self.left = stale_after
+        self.cancelled_after = cancelled_after
         self.reports: list[tuple[int, int]] = []
 
     @contextmanager
@@ -46,10 +47,14 @@ class OneAttempt:
         self.reports.append((done, total))
 
     def guard(self) -> None:
+        if self.cancelled_after is not None:
+            self.cancelled_after -= 1
+            if self.cancelled_after < 0:
+                raise Cancelled
         if self.left is None:
             return
         if not self.left:
-            raise Stale
+            raise StaleFence
         self.left -= 1
 
 
@@ -157,7 +162,7 @@ def test_a_line_that_breaks_waits_for_the_next_attempt_and_holds_no_other_up(
 
 def test_an_attempt_that_was_taken_over_stops_at_once_and_the_next_one_ends_the_rest(finance: User) -> None:
     plan = _confirmed(finance, make_payouts(4))
-    with pytest.raises(Stale):
+    with pytest.raises(StaleFence):
         _run(plan, stale_after=3)  # the start and two lines
     assert _states(plan) == ["done", "done", "planned", "planned"]
     _run(plan)
@@ -200,18 +205,57 @@ def test_a_plan_without_its_code_cannot_run(finance: User) -> None:
     assert _states(plan) == ["planned"] and not Transfer.objects.exists()
 
 
-def test_a_stopped_run_leaves_the_rest_not_started_and_free(finance: User) -> None:
+def test_a_cancelled_run_leaves_the_rest_not_started_and_free(finance: User) -> None:
     payouts = make_payouts(4)
     plan = _confirmed(finance, payouts)
-    with pytest.raises(Stale):
-        _run(plan, stale_after=3)
-    stop = {"actor": executing.actor_for(plan), "key": "stop", "plan_id": plan.pk, "reason": "Cancelled by Ann."}
-    commands.dispatch(settling.stop_plan, **stop)  # type: ignore[arg-type]  # of the right types
+    with pytest.raises(Cancelled):
+        _run(plan, cancelled_after=3)  # the start and two lines
     assert _states(plan) == ["done", "done", "not_started", "not_started"]
     plan.refresh_from_db()
-    assert (plan.state, plan.settled_reason) == ("cancelled", "Cancelled by Ann.")
+    assert (plan.state, plan.settled_reason) == ("cancelled", "Its run was cancelled.")
     assert set(Payout.objects.filter(state="approved", plan_id=None)) == set(payouts[2:])
     assert make_plan(finance, payouts).line_count == 2
+
+
+def test_the_last_attempt_that_fails_frees_what_is_open(finance: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    payouts = make_payouts(3)
+    plan = _confirmed(finance, payouts)
+    post = ledger.post
+
+    def breaks(*, line: PlanLine, **accounts: Any) -> None:
+        if line.position == 2:
+            raise LookupError("a mistake of ours")
+        post(line=line, **accounts)
+
+    monkeypatch.setattr(ledger, "post", breaks)
+    with pytest.raises(executing.LinesBroke):
+        _run(plan, last=True)
+    assert _states(plan) == ["done", "not_started", "done"]
+    assert Payout.objects.get(pk=payouts[1].pk).plan_id is None
+
+
+def test_a_person_stops_a_run_that_waits_at_once(finance: User) -> None:
+    payouts = make_payouts(2)
+    plan = _confirmed(finance, payouts)
+    outcome = commands.dispatch(settling.halt_plan, actor=Actor.person(finance), key="halt", plan_id=plan.pk)
+    assert outcome.data["stopped"] is True
+    assert _states(plan) == ["not_started"] * 2
+    assert Job.objects.get().state == "cancelled"
+    assert not Payout.objects.exclude(plan_id=None).exists()
+
+
+def test_what_a_run_that_was_lost_for_good_left_open_is_free_when_somebody_plans(finance: User) -> None:
+    payouts = make_payouts(3)
+    plan = _confirmed(finance, payouts)
+    with pytest.raises(StaleFence):
+        _run(plan, stale_after=2)
+    job = Job.objects.get()
+    jobs.request_cancel(job=job, by="the test")
+    assert job.state == "cancelled"
+    assert make_plan(finance, payouts).line_count == 2
+    assert _states(plan) == ["done", "not_started", "not_started"]
+    plan.refresh_from_db()
+    assert plan.state == "cancelled"
 
 
 def test_the_ledger_refuses_what_does_not_balance_and_what_changes_it(finance: User) -> None:
@@ -340,6 +384,16 @@ def test_a_line_found_sending_without_an_answer_becomes_unknown(finance: User, b
     assert _states(plan) == ["unknown"]
     assert (bank.sent, bank.asked) == ([], [line.key])
     assert not Transfer.objects.exists()
+
+
+def test_a_rail_that_paid_what_cannot_be_booked_leaves_the_line_unknown_not_refused(finance: User, bank: Bank) -> None:
+    payout = make_payout()
+    plan = _confirmed(finance, [payout])
+    bank.before_answer = lambda key: Payout.objects.filter(pk=payout.pk).update(account="DE00 CHANGED")
+    _run(plan)
+    line = plan.lines.get()
+    assert (line.state, line.code) == ("unknown", "paid-not-booked")
+    assert Payout.objects.get(pk=payout.pk).plan_id == plan.pk
 
 
 def test_a_stopped_run_marks_what_was_sent_without_an_answer_unknown(finance: User, bank: Bank) -> None:

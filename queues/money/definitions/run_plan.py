@@ -1,0 +1,33 @@
+"""The job that runs a confirmed plan."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+from django.utils.translation import gettext_lazy as _
+
+from backoffice import jobs
+from backoffice.jobs.base import Consequence, JobKind, Step
+from queues.money import confirming, executing
+
+if TYPE_CHECKING:
+    from backoffice.jobs.running import Run
+
+
+@jobs.register
+class RunPlan(JobKind):
+    """Release the lines of one plan, then close it."""
+
+    name = confirming.JOB_KIND
+    title = _("Release a plan")
+    queue = "interactive"
+    steps = (Step("release", _("Release every line"), 99), Step("close", _("Close the plan"), 100))
+    max_attempts = 5
+    lease = timedelta(seconds=10)
+    max_duration = timedelta(hours=1)
+    replayable = False
+    failure = Consequence(_("Payouts that were not released yet are free again and have to be planned anew."))
+
+    def run(self, run: Run) -> None:
+        executing.run_plan(run=run, plan_id=int(run.arguments["plan_id"]))
