@@ -22,6 +22,7 @@ from queues.models import QueueItem
 from queues.money.base import actions
 
 LONGEST = 100
+FILTERED_CAP = 1_000
 PAYABLE = "approved"  # the state in which an item can enter a plan
 _SUGGESTED_FROM = 2_000  # the first rows of the list, whose values a free filter suggests
 
@@ -89,7 +90,7 @@ def context(*, queue: Queue, person: User, query: Mapping[str, str], works: bool
         after=query.get("after", "")[: LONGEST * 3],
         before=query.get("before", "")[: LONGEST * 3],
     )
-    count = listing.count(queue=queue, filters=wanted, person=person)
+    count = _count(queue, wanted, person, page)
     tail = suffix(queue=queue, query=query)
     return {
         "queue": queue,
@@ -114,6 +115,14 @@ def context(*, queue: Queue, person: User, query: Mapping[str, str], works: bool
         **_planning(queue, person, wanted),
         **({} if page.items else _empty(queue, wanted)),
     }
+
+
+def _count(queue: Queue, wanted: dict[str, str], person: User, page: listing.Page) -> listing.Count:
+    """Count what matches. A list of one page is its own count; a filter that has no index counts less far."""
+    if not page.after and not page.before:
+        return listing.Count(len(page.items), capped=False)
+    cap = listing.COUNT_CAP if set(wanted) <= {"state"} else FILTERED_CAP
+    return listing.count(queue=queue, filters=wanted, person=person, cap=cap)
 
 
 def _is_code(queue: Queue, name: str) -> bool:
