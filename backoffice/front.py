@@ -12,6 +12,7 @@ from django.urls import reverse
 from backoffice import clock
 from backoffice.pages import new_key
 from backoffice.tenants.models import User
+from exports.models import ExportRequest
 from queues import listing, scoring, showing
 from queues.base import ClaimMode, Queue, queues
 from queues.models import QueueItem
@@ -55,6 +56,7 @@ def context(*, person: User) -> dict[str, Any]:
         "mine": [held for queue in seen if person.has_perm(queue.work) for held in _held(queue, person)],
         "works_anywhere": any(person.has_perm(queue.work) for queue in seen),
         **_plans(person),
+        **_exports(person),
     }
 
 
@@ -98,3 +100,10 @@ def _plans(person: User) -> dict[str, Any]:
         "plans": list(open_plans.select_related("requested_by")[:LATEST]),
         "shows_plans": True,
     }
+
+
+def _exports(person: User) -> dict[str, Any]:
+    if not person.has_perm("exports.request"):
+        return {}
+    latest = ExportRequest.objects.select_related("job").filter(requested_by=person).order_by("-id")[:LATEST]
+    return {"shows_exports": True, "exports": list(latest)}

@@ -24,7 +24,7 @@ from queues.money.base import actions
 LONGEST = 100
 FILTERED_CAP = 1_000
 PAYABLE = "approved"  # the state in which an item can enter a plan
-_SUGGESTED_FROM = 2_000  # the first rows of the list, whose values a free filter suggests
+_SUGGESTED_FROM = 500  # the first rows of the list, whose values a free filter suggests
 
 
 @dataclass(frozen=True)

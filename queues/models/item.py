@@ -95,9 +95,10 @@ def item_constraints(prefix: str, *, states: list[str], open_states: tuple[str, 
 def item_indexes(prefix: str, *, open_states: tuple[str, ...]) -> list[models.Index]:
     """Return the indexes behind the list and the claims; all are partial, so they stay small.
 
-    `list`: open items in list order. `free`: the same, unheld: the best free candidate. `held`: by
-    the lease's end: the expired candidates. `holder`: one person's live claims, for the cap. `state`:
-    the decided ones by state, for the list's filter.
+    `list`: open items in list order. `free`: the same, unheld: the best free candidate. `age`: the
+    oldest open item, a figure of every front page. `held`: by the lease's end: the expired candidates.
+    `holder`: one person's live claims, for the cap. `state`: the decided ones by state, for the list's
+    filter.
     """
     is_open = open_items(states=open_states)
     order: list[Any] = [F("tenant"), F("score").desc(nulls_last=True), F("opened_at"), F("id")]
@@ -106,6 +107,7 @@ def item_indexes(prefix: str, *, open_states: tuple[str, ...]) -> list[models.In
         models.Index(
             *order, condition=is_open & Q(claim_holder__isnull=True, snoozed_until__isnull=True), name=f"{prefix}_free"
         ),
+        models.Index(F("tenant"), F("opened_at"), condition=is_open, name=f"{prefix}_age"),
         models.Index(
             F("tenant"), F("lease_until"), condition=is_open & Q(claim_holder__isnull=False), name=f"{prefix}_held"
         ),
