@@ -205,6 +205,10 @@ class Migration(migrations.Migration):
         ),
         migrations.AddIndex(
             model_name='plan',
+            index=models.Index(condition=models.Q(('state__in', ['confirmed', 'running'])), fields=['job_id'], name='money_plan_open'),
+        ),
+        migrations.AddIndex(
+            model_name='plan',
             index=models.Index(fields=['tenant', '-id'], name='money_plan_list'),
         ),
         migrations.AddIndex(

@@ -53,6 +53,7 @@ class Plan(TenantModel):
         indexes = [
             models.Index(fields=["tenant", "-id"], name="money_plan_list"),
             models.Index(fields=["tenant", "confirmed_at"], name="money_plan_confirmed"),
+            models.Index(fields=["job_id"], condition=Q(state__in=["confirmed", "running"]), name="money_plan_open"),
         ]
         constraints = [
             models.CheckConstraint(
