@@ -16,6 +16,9 @@ def check(crew: Crew) -> dict[str, float]:
 
     The sign-in page was fetched before: the command is ready when it is served.
     """
+    import django
+
+    django.setup()
     from django.db import connections
 
     from backoffice.tenants import scope

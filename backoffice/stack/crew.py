@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import os
+import select
 import signal
 import subprocess
 import sys
@@ -12,6 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from backoffice.stack import children, state
+from backoffice.stack.problems import StackProblem
 
 STEADY = 60.0  # a process that lived this long failed for a new reason
 LONGEST_WAIT = 30.0
@@ -33,6 +36,36 @@ class Member:
     extra: dict[str, str] = field(default_factory=dict)
 
 
+class Preparation:
+    """The database's preparation, which the web server's first process does."""
+
+    def __init__(self, opening: int, result: int) -> None:
+        self._opening, self._result = opening, result
+        self._read = b""
+
+    def begin(self) -> None:
+        """Let it begin: the servers answer."""
+        os.close(self._opening)
+
+    def done(self) -> bool:
+        """Say whether its report is complete, waiting for it no longer than a moment."""
+        if not select.select([self._result], [], [], 0.1)[0]:
+            return False
+        received = os.read(self._result, 65536)
+        self._read += received
+        if received:
+            return False
+        os.close(self._result)
+        return True
+
+    def accounts(self) -> str:
+        """Return what to tell about the demo's accounts; raise StackProblem when it failed."""
+        report = json.loads(self._read or b"{}")
+        if "accounts" in report:
+            return str(report["accounts"])
+        raise StackProblem(report.get("problem", "The web server could not start."))
+
+
 class Crew:
     """Start the members, start again what ends by itself, and stop all of them in order."""
 
@@ -41,14 +74,20 @@ class Crew:
         self.say = say
         self.members: list[Member] = []
 
-    def serve(self, listener: int, gate: int) -> None:
-        """Start the web server on an open socket; it answers when the gate's other end is closed."""
+    def serve(self, listener: int) -> Preparation:
+        """Start the web server on an open socket. It prepares the database first, when it is told to."""
+        gate, opening = os.pipe()
+        result, report = os.pipe()
         command: list[str | Path] = [sys.executable, "-m", "gunicorn"]
         command += ["--config", "python:backoffice.stack.web", "--bind", f"fd://{listener}"]
-        web = Member("web", command, keep=(listener, gate), extra={"BACKOFFICE_GATE": str(gate)})
+        told = {"BACKOFFICE_GATE": str(gate), "BACKOFFICE_REPORT": str(report)}
+        web = Member("web", command, keep=(listener, gate, report), extra=told)
         self._add(web)
-        # Once started again it finds the database as it should be, and the gate is closed here.
+        os.close(gate)
+        os.close(report)
+        # Started again, it finds the database as it should be.
         web.keep, web.extra = (listener,), {}
+        return Preparation(opening, result)
 
     def work(self) -> None:
         """Start one worker for each queue, and the scheduler."""

@@ -121,22 +121,22 @@ def _run(options: argparse.Namespace) -> int:
 
 
 def _bring_up(servers: Servers, crew: Crew, listener: socket.socket) -> str:
-    """Start the web server, fill the database beside it, and return when the first page is served.
+    """Start the web server, have it prepare the database, and return when the first page is served.
 
-    The web server loads its code while the other servers start and this process migrates.
+    It loads its code while the other servers start.
     """
-    reading, writing = os.pipe()
-    crew.serve(listener.fileno(), reading)
-    os.close(reading)
-    from backoffice.stack import content
-
-    content.load()
+    preparation = crew.serve(listener.fileno())
     servers.wait()
-    accounts = content.prepare(servers.data)
-    os.close(writing)
+    preparation.begin()
+    log = crew.logs / "web.log"
+    while not preparation.done():
+        servers.check_alive()
+    try:
+        accounts = preparation.accounts()
+    except StackProblem as problem:
+        raise StackProblem(f"{problem} See {log}.") from None
     until = time.monotonic() + FIRST_PAGE_WITHIN
     port = int(listener.getsockname()[1])
-    log = crew.logs / "web.log"
     while True:
         servers.check_alive()
         if crew.has_ended("web"):
@@ -178,6 +178,8 @@ def _announce(port: int, data: Path, accounts: str, ready: float) -> None:
     print(f"\nBackoffice is ready after {ready} s:  http://{LOOPBACK}:{port}/\n")
     if accounts:
         print(f"{accounts.strip()}\n")
+    if data != state.PROJECT / ".backoffice":
+        print(f"Other commands find this data folder by BACKOFFICE_DATA={data}\n")
     print(f"Data  {data}\nLogs  {data / 'logs'}\nStop  Ctrl-C", flush=True)
 
 
