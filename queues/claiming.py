@@ -72,7 +72,7 @@ def claim_next_item(*, actor: Actor, queue: str) -> Outcome:
         others, next_free, mine, sleeping, left = _run("standing.sql", listed, person) or (0, None, 0, 0, 0)
         if not left:
             break
-    raise Refusal("nothing-free", wording.nothing_free(others, next_free, mine, sleeping, left, reader=person))
+    raise Refusal("nothing-free", wording.nothing_free(others, next_free, mine, sleeping, left))
 
 
 @command("item.renew", permission="queues.claim", unaudited="the open page renews by itself every few minutes")

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from datetime import datetime
-from zoneinfo import ZoneInfo
 
-from django.utils import formats
+from django.utils import formats, timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
@@ -19,10 +18,9 @@ def instant(when: datetime | None) -> str | None:
     return when.isoformat() if when else None
 
 
-def clock(when: datetime, *, now: datetime, reader: User) -> str:
-    """Write an instant in the reader's zone: the time alone today, with the date otherwise."""
-    zone = ZoneInfo(reader.time_zone)
-    local, today = when.astimezone(zone), now.astimezone(zone).date()
+def clock(when: datetime, *, now: datetime) -> str:
+    """Write an instant in the active zone, which is the reader's: the time alone today, with the date otherwise."""
+    local, today = timezone.localtime(when), timezone.localtime(now).date()
     return formats.time_format(local, "H:i") if local.date() == today else formats.date_format(local, "j M Y, H:i")
 
 
@@ -36,7 +34,7 @@ def why_not(item: QueueItem | None, *, now: datetime, reader: User, lost: bool =
     if not item.is_open:
         return Refusal("decided", _("This item is already decided: %(state)s.") % {"state": state_words(item)})
     if item.held_at(now) and item.claim_holder_id != reader.pk and item.lease_until is not None:
-        words = {"name": str(item.claim_holder), "time": clock(item.lease_until, now=now, reader=reader)}
+        words = {"name": str(item.claim_holder), "time": clock(item.lease_until, now=now)}
         if lost:
             return Refusal("claim-lost", _("Your claim ended, and %(name)s holds this item until %(time)s.") % words)
         return Refusal("held", _("%(name)s holds this item until %(time)s.") % words)
@@ -47,13 +45,13 @@ def why_not(item: QueueItem | None, *, now: datetime, reader: User, lost: bool =
     return Refusal("not-claimed", _("Claim this item first."))
 
 
-def nothing_free(others: int, next_free: datetime | None, mine: int, sleeping: int, left: int, *, reader: User) -> str:
+def nothing_free(others: int, next_free: datetime | None, mine: int, sleeping: int, left: int) -> str:
     """Say why claim-next found nothing, and when it is worth to ask again."""
     if left:
         return _("Others are taking the last items right now. Try again.")
     parts = []
     if others and next_free is not None:
-        time = formats.time_format(next_free.astimezone(ZoneInfo(reader.time_zone)), "H:i")
+        time = formats.time_format(timezone.localtime(next_free), "H:i")
         parts.append(
             ngettext(
                 "%(count)d is held by others, free at %(time)s at the latest",
