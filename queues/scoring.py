@@ -82,7 +82,7 @@ def rescore_batch(*, actor: Actor, queue: str, first: int, last: int, now: str) 
 
 
 def score_range(listed: Queue, *, first: int, last: int, now: datetime, decided: bool = False) -> int:
-    """Score the items from `first` to `last` inside the caller's transaction; the open ones, or the `decided` as well."""
+    """Score the items from `first` to `last` inside the caller's transaction; the open, or `decided` too."""
     rule = listed.rule
     if rule is None:
         return 0

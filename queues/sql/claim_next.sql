@@ -19,7 +19,8 @@ WITH clock AS MATERIALIZED (
        AND state = ANY(%(open)s)
        AND claim_holder_id IS NOT NULL
        AND lease_until <= (SELECT instant FROM clock)
-     ORDER BY score DESC NULLS LAST, opened_at, id
+     -- "+ 0" keeps the planner off the list's index: it would walk all of it where nothing has lapsed.
+     ORDER BY score + 0 DESC NULLS LAST, opened_at, id
      LIMIT 1
        FOR UPDATE SKIP LOCKED
 ), best AS (
