@@ -109,6 +109,7 @@
       const form = event.target;
       all("input[data-carried]", form).forEach((old) => old.remove());
       const onPage = new Set(boxes.map((box) => box.value));
+      remember(session, name, null);
       if (matching?.checked) return;
       chosen.forEach((id) => {
         if (onPage.has(id)) return;

@@ -197,3 +197,41 @@ def _lapse(item: Payout) -> None:
             " claimed_at = clock_timestamp() - interval '1 hour' WHERE id = %s",
             [item.pk],
         )
+
+
+def test_the_theme_follows_the_switch_and_is_remembered(
+    tenant: Tenant, make_person: Callable[..., User], page_for: Callable[..., Page]
+) -> None:
+    make_payouts(tenant=tenant, count=1)
+    page = page_for(make_person())
+    page.goto("/t/acme/queues/payouts/")
+    light = page.evaluate("getComputedStyle(document.body).backgroundColor")
+    page.get_by_role("button", name="Toggle theme").click()
+    assert page.evaluate("getComputedStyle(document.body).backgroundColor") != light
+    page.reload()
+    assert page.evaluate("getComputedStyle(document.body).backgroundColor") != light
+
+
+def test_the_page_goes_on_without_its_script(
+    tenant: Tenant, make_person: Callable[..., User], page_for: Callable[..., Page]
+) -> None:
+    make_payouts(tenant=tenant)
+    page = page_for(make_person(), java_script_enabled=False)
+    page.goto("/t/acme/queues/payouts/?currency=KWD")
+    page.get_by_role("button", name="Claim next").click()
+    page.get_by_role("button", name="Approve and next").click()
+    expect(page.get_by_text("P-00004 is now approved.")).to_be_visible()
+
+
+def test_a_skip_link_leads_past_the_menu(
+    tenant: Tenant, make_person: Callable[..., User], page_for: Callable[..., Page]
+) -> None:
+    page = page_for(make_person())
+    page.goto("/t/acme/queues/payouts/")
+    page.keyboard.press("Tab")
+    skip = page.get_by_role("link", name="Skip to main content")
+    expect(skip).to_be_focused()
+    expect(skip).to_be_in_viewport()
+    page.keyboard.press("Enter")
+    assert page.evaluate("document.activeElement.id") == "content-start"
+    expect(page.get_by_role("navigation", name="Pages").locator("[aria-current]")).to_have_text("Payouts")
