@@ -84,6 +84,7 @@ def _run(options: argparse.Namespace) -> int:
             os.environ["BACKOFFICE_DATA"] = str(data)
             os.environ.setdefault("DJANGO_SETTINGS_MODULE", "backoffice.settings")
             servers.launch()
+            _keep_bytecode(data)
             state.enter(servers.environment())
             if options.demo:
                 os.environ["BACKOFFICE_DEMO"] = "1"
@@ -147,6 +148,18 @@ def _bring_up(servers: Servers, crew: Crew, listener: socket.socket) -> str:
         if status >= 500 or time.monotonic() > until:
             raise StackProblem(f"The sign-in page answers {status or 'nothing'}; see {log}.")
         time.sleep(0.02)
+
+
+def _keep_bytecode(data: Path) -> None:
+    """Keep compiled code in the data folder where the environment forbids it beside the sources.
+
+    Without it each of the processes compiles everything again at every start, which takes longer
+    than all else together.
+    """
+    if sys.dont_write_bytecode:
+        os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+        os.environ["PYTHONPYCACHEPREFIX"] = sys.pycache_prefix = str(data / "bytecode")
+        sys.dont_write_bytecode = False
 
 
 def _fetch(port: int) -> int:
