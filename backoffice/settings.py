@@ -44,6 +44,7 @@ INSTALLED_APPS = [
     "backoffice.stepup",
     "backoffice.storage",
     "backoffice.jobs",
+    "backoffice.schedules",
     "queues",
     "queues.money",
     "exports",

@@ -20,6 +20,7 @@ PAGES = [
     (_("Exports"), "exports", "exports.request"),
     (_("Reports"), "reports", "reports.request"),
     (_("Jobs"), "jobs", "jobs.view_job"),
+    (_("Schedules"), "schedules", "schedules.view_schedule"),
     (_("Codes"), "devices", "stepup.own_device"),
 ]
 

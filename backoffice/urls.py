@@ -17,5 +17,6 @@ urlpatterns = [
     path("exports/", include("exports.urls")),
     path("reports/", include("reports.urls")),
     path("jobs/", include("backoffice.jobs.urls")),
+    path("schedules/", include("backoffice.schedules.urls")),
     path("admin/", admin.site.urls),
 ]

@@ -9,5 +9,5 @@ class QueuesConfig(AppConfig):
     verbose_name = "Queues"
 
     def ready(self) -> None:
-        from queues import acting, claiming, demo, scoring  # noqa: F401  (registers their commands)
+        from queues import acting, claiming, demo, scoring, sweeping  # noqa: F401  (registers their commands)
         from queues.ingest import loading  # noqa: F401  (the same)

@@ -59,7 +59,7 @@ def rescore(*, actor: Actor, queue: str, now: datetime, key: str) -> int:
     if listed.rule is None:
         return 0
     changed = 0
-    for first, last in _ranges(listed):
+    for first, last in ranges(listed):
         outcome = commands.dispatch(
             rescore_batch,
             actor=actor,
@@ -73,7 +73,7 @@ def rescore(*, actor: Actor, queue: str, now: datetime, key: str) -> int:
     return changed
 
 
-@command("queue.rescore", systems=("scheduler", "shell", "ingest", "demo"))
+@command("queue.rescore", systems=("schedules", "shell", "ingest", "demo"))
 def rescore_batch(*, actor: Actor, queue: str, first: int, last: int, now: str) -> Outcome:
     """Score the open items of one range of keys as of `now`."""
     listed = queues.get(queue)
@@ -125,7 +125,7 @@ def _stored(one: Input, now: datetime) -> Func:
     return Func(*arguments, function="jsonb_build_object", output_field=JSONField())
 
 
-def _ranges(listed: Queue) -> list[tuple[int, int]]:
+def ranges(listed: Queue) -> list[tuple[int, int]]:
     """Cut the tenant's open items into ranges of about BATCH ids each."""
     text = names.SQL(sql.read(_SQL / "ranges.sql")).format(items=names.Identifier(listed.model._meta.db_table))
     with connection.cursor() as cursor:

@@ -24,7 +24,7 @@ ROLE_PERMISSIONS: dict[str, frozenset[str]] = {
     SUPERVISOR: frozenset(
         _VIEW_QUEUES
         | _WORK_QUEUES
-        | {"queues.ingest", "jobs.view_job", "audit.view_auditevent", "tenants.manage_people", "stepup.issue_code"}
+        | {"queues.ingest", "jobs.view_job", "schedules.view_schedule", "audit.view_auditevent", "tenants.manage_people", "stepup.issue_code"}
     ),
     FINANCE: frozenset(
         {
@@ -43,6 +43,8 @@ ROLE_PERMISSIONS: dict[str, frozenset[str]] = {
         {
             "jobs.view_job",
             "jobs.operate_job",
+            "schedules.view_schedule",
+            "schedules.operate_schedule",
             "audit.view_auditevent",
             "livesettings.change_setting",
             "tenants.manage_people",

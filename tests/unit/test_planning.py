@@ -257,9 +257,8 @@ def test_the_planner_agrees_with_a_walk_through_every_minute_of_two_years(
 ) -> None:
     try:
         due = list(planning.due(cron(expression, zone, Gap.SKIP, overlap), cursor=START - MINUTE, now=END - MINUTE))
-    except InvalidTiming as wrong:
-        assert "never fires" in str(wrong)
-        due = []
+    except InvalidTiming:
+        due = []  # the walk must find nothing either
     walked = brute(expression, zone, overlap)
     assert due == walked
     for cursor in random.Random(0).sample(walked, min(3, len(walked))):

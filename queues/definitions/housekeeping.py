@@ -1,0 +1,50 @@
+"""What keeps the queues in order by the timetable."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from django.utils.translation import gettext_lazy as _
+
+from backoffice import schedules
+from backoffice.jobs import Backoff, Consequence, NoConsequence
+from backoffice.schedules import Misfire, ScheduledJob, Spread, StillGoing
+from queues import scoring, sweeping
+
+
+@schedules.register
+class SweepClaims(ScheduledJob):
+    """Free expired holds and items put aside until now, and write their history."""
+
+    name = "queues.sweep-claims"
+    title = _("Free expired holds")
+    every = timedelta(minutes=1)
+    spread = Spread.PLATFORM
+    selects = sweeping.queues_to_sweep
+    runs = sweeping.sweep_queue
+    batch_size = 200
+    misfire = Misfire.ONCE
+    still_going = StillGoing.SKIP
+    attempts, backoff, max_duration = 3, Backoff(), timedelta(minutes=5)
+    retention = "schedules.frequent_retention"
+    failure = NoConsequence(_("An expired hold is free whether it was swept or not."))
+    runbook = schedules.runbook_of("queues.sweep-claims")
+
+
+@schedules.register
+class Rescore(ScheduledJob):
+    """Score open items again, because age counts in whole hours and days."""
+
+    name = "queues.rescore"
+    title = _("Score the queues again")
+    cron = "5 * * * *"
+    spread = Spread.PLATFORM
+    selects = sweeping.ranges_to_score
+    runs = scoring.rescore_batch
+    batch_size = 100
+    misfire = Misfire.ONCE
+    still_going = StillGoing.SKIP
+    attempts, backoff, max_duration = 3, Backoff(), timedelta(minutes=30)
+    retention = "schedules.retention"
+    failure = Consequence(_("Older items may stand further down than their age deserves."))
+    runbook = schedules.runbook_of("queues.rescore")
