@@ -88,7 +88,7 @@ def _once(
             target=outcome.target,
             data={"arguments": _public(command, arguments), "result": outcome.data},
         )
-    Receipt.objects.filter(pk=receipt_id).update(outcome={"target": outcome.target, "data": outcome.data})
+    _keep_outcome(receipt_id, outcome)
     return outcome
 
 
@@ -97,6 +97,12 @@ def _take_receipt(command: Command, actor: Actor, key: str, fingerprint: str) ->
         cursor.execute(_TAKE_RECEIPT, [scope.current().pk, command.name, key, actor.identity, fingerprint])
         row = cursor.fetchone()
     return row[0] if row else None
+
+
+def _keep_outcome(receipt_id: int, outcome: Outcome) -> None:
+    stored = json.dumps({"target": outcome.target, "data": outcome.data}, cls=DjangoJSONEncoder)
+    with connection.cursor() as cursor:
+        cursor.execute("UPDATE commands_receipt SET outcome = %s::jsonb WHERE id = %s", [stored, receipt_id])
 
 
 def _replay(command: Command, actor: Actor, key: str, fingerprint: str) -> Outcome:

@@ -47,7 +47,8 @@ class MoneyAction(Definition):
     """Move money for many items at once: previewed, confirmed out of band, one command per line.
 
     `command` runs per line with `item_id, plan_id, line_id, confirmers`, as the system "plan". Its body
-    calls `lines.settle` first. A currency without a limit is not payable in bulk.
+    settles the line, the item and the transfer together (see `releasing`). A currency without a limit is
+    not payable in bulk.
     """
 
     title: ClassVar[str | Promise] = ""

@@ -1,4 +1,4 @@
-"""Post to the double-entry ledger of the open tenant and read its sums.
+"""The double-entry ledger of the open tenant: its accounts and its sums. `sql/release_payout.sql` posts to it.
 
 A trigger refuses entries that do not sum to zero per transfer and currency; transfers and entries
 are never changed or deleted; a key moves money once.
@@ -8,16 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from decimal import Decimal
-from pathlib import Path
 
-from django.db import connection
 from django.db.models import Count, Sum
 
-from backoffice.sql import read
 from backoffice.tenants import scope
-from queues.money.models import Account, Entry, PlanLine
-
-_POST = Path(__file__).parent / "sql" / "post_transfer.sql"
+from queues.money.models import Account, Entry
 
 
 def open_accounts(*, currencies: Iterable[str]) -> None:
@@ -30,28 +25,6 @@ def open_accounts(*, currencies: Iterable[str]) -> None:
         ],
         ignore_conflicts=True,
     )
-
-
-def post(
-    *, line: PlanLine, debit: Account.Code = Account.Code.PAYABLES, credit: Account.Code = Account.Code.CASH
-) -> None:
-    """Move the line's amount, once under its key, in the caller's transaction."""
-    with connection.cursor() as cursor:
-        cursor.execute(
-            read(_POST),
-            {
-                "tenant": scope.current().pk,
-                "key": line.key,
-                "line": line.pk,
-                "amount": line.amount,
-                "currency": line.currency,
-                "debit": debit.value,
-                "credit": credit.value,
-            },
-        )
-        entries = cursor.rowcount
-    if entries != 2:
-        raise LookupError(f"the ledger has no {debit} or {credit} account in {line.currency}")
 
 
 def balance(*, code: Account.Code, currency: str) -> Decimal:

@@ -75,12 +75,6 @@ def settle(
     return PlanLine(**dict(zip(_FIELDS, row, strict=True)))
 
 
-def done(*, plan_id: int, line_id: int, reference: str = "") -> PlanLine:
-    """Settle the line as done: the first statement of every money command's body."""
-    before = (State.PLANNED, State.SENDING, State.UNKNOWN)
-    return settle(plan_id=plan_id, line_id=line_id, state=State.DONE, before=before, reference=reference)
-
-
 def tallies(*, plan_id: int) -> list[Tally]:
     """Return count and sum of the plan's lines per state and currency."""
     rows = (

@@ -66,7 +66,7 @@ register = rails.register
 
 @register
 class LedgerRail(Rail):
-    """Our own ledger: the line's command posts to it (`ledger.post`), in the line's own transaction."""
+    """Our own ledger: the line's command posts to it, in the line's own transaction."""
 
     name = "ledger"
     in_database = True
