@@ -1,12 +1,15 @@
--- Score a range of one tenant's items; write only the rows that change. OFFSET 0 has each score worked
--- out once; without it the comparison and the assignment would each work it out.
+-- Score a range of one tenant's items; write only the rows that change. The rule's SELECT is worked out
+-- once, whatever the plan: over a table without statistics it was worked out once a pair of rows.
+WITH fresh (id, score, inputs) AS MATERIALIZED (
+    /* the rule's SELECT */
+)
 UPDATE {items} AS item
    SET score = fresh.score,
        score_inputs = fresh.inputs,
        score_rule = %s,
        score_version = %s,
        scored_at = %s
-  FROM (SELECT * FROM (/* the rule's SELECT */) AS rule OFFSET 0) AS fresh (id, score, inputs)
+  FROM fresh
  WHERE item.id = fresh.id
    AND item.tenant_id = %s
    AND item.id BETWEEN %s AND %s
