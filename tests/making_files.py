@@ -11,6 +11,7 @@ from decimal import Decimal
 from typing import Any
 
 from backoffice.jobs import running, statements
+from backoffice.jobs.errors import Cancelled
 from backoffice.jobs.models import Job
 from backoffice.tenants import scope
 from queues.models import Payout
@@ -63,3 +64,21 @@ def fetch(url: str) -> bytes:
 def read_csv(data: bytes, *, encoding: str = "utf-8-sig") -> list[dict[str, str]]:
     """Read the file with a standard reader."""
     return list(csv.DictReader(io.StringIO(data.decode(encoding), newline="")))
+
+
+class Watcher:
+    """Note what a run reports; stop it after so many reports when told to."""
+
+    def __init__(self, stop_after: int | None = None) -> None:
+        self.reports: list[tuple[int, int]] = []
+        self.stop_after = stop_after
+
+    def check(self) -> None:
+        if self.stop_after is not None and len(self.reports) >= self.stop_after:
+            raise Cancelled("stop")
+
+    def insist(self) -> None:
+        self.check()
+
+    def report(self, done: int, total: int) -> None:
+        self.reports.append((done, total))

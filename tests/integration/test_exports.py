@@ -7,18 +7,15 @@ import json
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import replace
 from datetime import datetime, timedelta
 from decimal import Decimal
-from operator import attrgetter
 from pathlib import Path
 from typing import Any
-from zoneinfo import ZoneInfo
 
 import pytest
 from django.db import connection
 
-from backoffice import jobs, reading, storage
+from backoffice import jobs, storage
 from backoffice.audit.models import AuditEvent
 from backoffice.commands import Actor
 from backoffice.errors import NotPermitted, Refusal
@@ -28,13 +25,12 @@ from backoffice.livesettings.models import SettingValue
 from backoffice.storage.models import Artifact
 from backoffice.tenants import scope
 from backoffice.tenants.models import Membership, Tenant, User
-from exports import providing, requesting, running
+from exports import requesting, running
 from exports.base import exports
 from exports.encoders import escaping
 from exports.models import ExportRequest
-from exports.spooling import Spool
 from queues.models import Payout
-from tests.making_files import claim, make_payouts, read_csv, work_off
+from tests.making_files import Watcher, claim, make_payouts, read_csv, work_off
 
 PAYOUTS = exports.get("payouts")
 HOSTILE = Path(__file__).resolve().parents[3] / "shared" / "data" / "hostile-strings"
@@ -198,82 +194,6 @@ def test_hostile_strings_come_back_from_the_file_as_they_are_in_the_table(
     assert request.artifact.manifest["escaped"] == {
         "description": sum(escaping.leads_a_formula(text) for text in texts)
     }
-
-
-class Watcher:
-    """Note what is reported; stop when told."""
-
-    def __init__(self, stop_after: int | None = None) -> None:
-        self.reports: list[tuple[int, int]] = []
-        self.stop_after = stop_after
-
-    def check(self) -> None:
-        if self.stop_after is not None and len(self.reports) >= self.stop_after:
-            raise jobs.Cancelled("stop")
-
-    def insist(self) -> None:
-        self.check()
-
-    def report(self, done: int, total: int) -> None:
-        self.reports.append((done, total))
-
-
-def written(columns: Any, *, size: int = 10_000) -> tuple[bytes, providing.Written, Watcher]:
-    tenant, limits, watcher = scope.current(), PAYOUTS.stated_bounds().read(), Watcher()
-    zone = ZoneInfo(tenant.time_zone)
-    with Spool(limits=limits) as spool:
-        with reading.session(tenant=tenant, timeout=limits.time, name="exports:0") as session:
-            result = providing.write(
-                session,
-                PAYOUTS.rows({}, zone=zone),
-                columns,
-                paging=type(PAYOUTS.paging)(size=size),  # type: ignore[call-arg]  # Pages
-                encoding="utf-8",
-                limits=limits,
-                zone=zone,
-                spool=spool,
-                watch=watcher,
-            )
-        spool.complete()
-        return spool.path.read_bytes(), result, watcher
-
-
-def computed() -> Any:
-    return tuple(replace(column, compute=attrgetter(column.source)) for column in PAYOUTS.columns)
-
-
-@pytest.mark.proves("jobs#escape-formula-leading-export-values")
-def test_the_database_and_python_write_the_same_bytes(tenant: Tenant) -> None:
-    tenant.time_zone = "Asia/Kolkata"
-    tenant.save()
-    texts = [
-        "=1",
-        " +1",
-        "'@",
-        "a,b",
-        'say "x"',
-        "",
-        "two\r\nlines",
-        "\r",
-        "\u2003－1",
-        "ok",
-        "\u180e=1",
-        "\x1f=1",
-        "\u2028-",
-    ]
-    make_payouts(120, texts=texts)
-    by_copy, one, _watcher = written(PAYOUTS.columns, size=50)
-    in_python, other, _watcher = written(computed(), size=50)
-    assert by_copy == in_python
-    assert one.changes == other.changes and one.changes.escaped["description"] > 20
-
-
-@pytest.mark.proves("jobs#declare-export-paging")
-def test_pages_by_key_hold_every_row_once_while_rows_come_and_go(tenant: Tenant) -> None:
-    make_payouts(200, opened_at=datetime.fromisoformat("2026-01-01T00:00:00Z"))
-    data, result, watcher = written(PAYOUTS.columns, size=50)
-    assert len({row["id"] for row in read_csv(data)}) == 200 == result.rows
-    assert watcher.reports == [(50, 200), (100, 200), (150, 200), (200, 200)]
 
 
 @pytest.mark.proves("jobs#apply-item-read-authorization")
