@@ -29,6 +29,7 @@ UNSCOPED = {
     "backoffice/schedules/opening.py": 1,
     "backoffice/schedules/overview.py": 1,
     "exports/expiring.py": 1,
+    "queues/money/sweeping.py": 1,
     "queues/sweeping.py": 1,
     "backoffice/tenants/views.py": 1,
 }
