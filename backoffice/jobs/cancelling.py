@@ -21,6 +21,9 @@ def request_cancel(*, job: Job, by: str) -> bool:
     For command bodies. A run observes it at its next report, guard or check, and is killed when it
     does not within its kind's grace. False when the job has ended.
     """
+    job.refresh_from_db()
+    if job.is_final:
+        return False
     for _turn in range(3):  # it may be claimed, or given back, between two statements
         try:
             settling.settle(

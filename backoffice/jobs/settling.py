@@ -77,7 +77,7 @@ def settle(
         },
     )
     if not rows:
-        log.warning("job.settlement-refused", job=job_id, fence=fence, state=str(state))
+        log.info("job.settlement-refused", job=job_id, fence=fence, state=str(state))
         raise SettlementRefused(f"job {job_id} is not fence {fence}'s to settle")
     log.info("job.settled", job=job_id, fence=fence, state=str(state), code=code)
 

@@ -131,7 +131,7 @@ class JobWorker(Worker):
     def _drop(self, message_id: str, queue: Queue) -> None:
         """Take a message out of the broker for good; what is left of it by an outage expires by itself."""
         with contextlib.suppress(redis.RedisError), self.connection.pipeline(transaction=False) as pipe:
-            pipe.lrem(queue.intermediate_queue_key, 1, message_id)
+            pipe.lrem(queue.intermediate_queue_key, 0, message_id)
             pipe.delete(Message.key_for(message_id))
             pipe.execute()
 

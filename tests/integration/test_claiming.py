@@ -314,3 +314,26 @@ def test_pages_follow_one_another_without_gap_or_repeat(tenant: Tenant) -> None:
     assert str(listing.count(queue=queue, filters={}, cap=40)) == "40+"
     for nonsense in ("%%%", "bnVsbA", "WzEsMl0", "W10"):
         assert [i.pk for i in listing.page(queue=queue, filters={}, after=nonsense, size=100).items] == whole
+
+
+def test_the_lists_filters_narrow_it_and_take_any_text(tenant: Tenant, make_person: Callable[..., User]) -> None:
+    queue, person = queues.get("payouts"), make_person()
+    free = make_payout(tenant, currency="JPY", beneficiary="100% Señor_O'Neill")
+    mine = make_payout(tenant, score=3)
+    lapsed = make_payout(tenant, score=2)
+    make_payout(tenant, state="approved", reference="PO-1")
+    for item in (mine, lapsed):
+        claim(person, item)
+    lapse(lapsed)
+
+    def found(**filters: str) -> list[int]:
+        return [item.pk for item in listing.page(queue=queue, filters=filters, person=person).items]
+
+    assert found() == [mine.pk, lapsed.pk, free.pk]
+    assert found(currency="JPY") == found(q="100% señor_o'n") == [free.pk]
+    assert found(claim="mine") == found(claim="held") == [mine.pk]
+    assert found(claim="free") == [lapsed.pk, free.pk]
+    assert len(found(state="approved")) == 1 and found(state="approved", q="po-1") != []
+    assert found(state="nonsense") == found(currency="' OR 1=1 --") == found(q="%")[:0] == []
+    assert found(colour="red", q="\x00") == found()
+    assert str(listing.count(queue=queue, filters={"claim": "free"}, person=person)) == "2"

@@ -205,3 +205,29 @@ def test_hostile_strings_survive_unharmed(tenant: Tenant, tmp_path: Path) -> Non
     assert summary.accepted == len(kept) > 400
     found = {p.reference: p.beneficiary for p in Payout.objects.all()}
     assert found == {str(number): text.strip() for number, text in enumerate(kept)}
+
+
+def test_a_missing_quote_is_pointed_out_and_the_rest_is_loaded(tenant: Tenant, file: Callable[..., Path]) -> None:
+    lost = [row(str(number)) for number in range(3_000)]
+    summary = load(file(row("first"), row("broken", name='"Ada'), *lost, row("last")))
+    assert summary.dropped[spend.POISON]["lines"] == [3]
+    assert [note for note in summary.notes if "line 3 runs to line" in note and "quote missing" in note]
+    assert {"first", "last"} <= set(Payout.objects.values_list("reference", flat=True))
+
+
+@pytest.mark.parametrize(
+    ("content", "code"), [(b"", "empty"), (b"\xff\xfea", "unreadable"), (b"\x81\x8d", "unreadable")]
+)
+def test_what_is_no_text_is_refused(tenant: Tenant, tmp_path: Path, content: bytes, code: str) -> None:
+    path = tmp_path / "odd.csv"
+    path.write_bytes(content)
+    with pytest.raises(Refusal) as refused:
+        load(path)
+    assert refused.value.code == code
+
+
+def test_a_file_name_that_is_no_text_does_not_stop_its_load(tenant: Tenant, file: Callable[..., Path]) -> None:
+    path = file(row())
+    odd = path.rename(path.with_name("caf\udce9.csv"))
+    call_command("ingest", "payouts", str(odd), tenant="acme")
+    assert Payout.objects.count() == 1

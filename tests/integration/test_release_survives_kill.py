@@ -22,7 +22,7 @@ from tests.making_codes import fresh_code, make_device
 from tests.making_money import make_payouts, make_plan
 
 ROOT = Path(__file__).resolve().parents[2]
-LINES = 1_200
+LINES = 800
 
 
 class Processes:
