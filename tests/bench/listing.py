@@ -1,0 +1,128 @@
+"""The queue's page through the test client, beside the stock changelist and the bare query of its rows.
+
+Cases: the first page, a filtered page (one currency in twenty), a page from the middle of the list.
+`limit` is the page's own rows read by the same statement on a bare connection. The stock changelist
+pages by number, so its middle page uses an offset.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import psycopg
+from django.conf import settings
+from django.db import connection
+from django.test import Client, override_settings
+
+from backoffice.tenants import scope
+from queues import listing
+from queues.base import queues
+from queues.models import Payout
+from tests import factories
+from tests.bench.measuring import result, seconds_in_turn
+
+_FILL = """
+INSERT INTO queues_payout (tenant_id, reference, state, opened_at, score, score_rule, score_version, scored_at,
+                           score_inputs, beneficiary, account, amount, currency)
+SELECT %(tenant)s, 'P-' || n, 'pending', now() - (n %% 400) * interval '1 day' - n * interval '1 second',
+       (n * 7919) %% 101, %(rule)s, 1, now(),
+       jsonb_build_array(jsonb_build_object('name', 'age', 'value', (n %% 400)::text, 'unit', '', 'points', 24)),
+       'Beneficiary ' || n, 'ACC-' || n %% 5000, (n %% 9000) + 0.5,
+       CASE WHEN n %% 20 = 0 THEN 'JPY' ELSE 'GBP' END
+  FROM generate_series(1, %(rows)s) AS n
+"""
+
+
+def run(*, rows: int, quick: bool) -> Iterator[dict[str, Any]]:
+    """Fill a table of open payouts (1,000,000 without --rows) and measure its pages."""
+    rows = rows or (10_000 if quick else 1_000_000)
+    tenant = factories.make_tenant(slug="bench")
+    person = factories.make_person(tenant=tenant, roles=("staff", "finance"))
+    queue = queues.get("payouts")
+    with connection.cursor() as cursor:
+        cursor.execute(_FILL, {"tenant": tenant.pk, "rule": queue.rule.name if queue.rule else "", "rows": rows})
+        cursor.execute("ANALYZE queues_payout")
+    client = Client(SERVER_NAME="localhost")
+    client.force_login(person)
+    ours, stock = "/t/bench/queues/payouts/", "/t/bench/stock/queues/payout/"
+    with scope.open(tenant):
+        middle = listing.page(queue=queue, filters={}, size=1, after=_key_in_the_middle(rows))
+    cases = {
+        "first page": (ours, f"{stock}?state__exact=pending", {}, ""),
+        "filtered page": (
+            f"{ours}?currency=JPY",
+            f"{stock}?state__exact=pending&currency__exact=JPY",
+            {"currency": "JPY"},
+            "",
+        ),
+        "middle page": (
+            f"{ours}?after={middle.after}",
+            f"{stock}?state__exact=pending&p={rows // 100}",
+            {},
+            middle.after,
+        ),
+    }
+    with override_settings(ROOT_URLCONF="tests.bench.stock_urls"), psycopg.connect(_address()) as bare:
+        for case, (our_path, stock_path, filters, after) in cases.items():
+            with scope.open(tenant):
+                statements = _statements(lambda f=filters, a=after: listing.page(queue=queue, filters=f, after=a))
+            taken = seconds_in_turn(
+                {
+                    "ours": _fetch(client, our_path),
+                    "peer": _fetch(client, stock_path),
+                    "limit": _read(bare, statements),
+                },
+                rounds=3 if quick else 7,
+            )
+            yield result(
+                case=case,
+                rows=rows,
+                unit="ms",
+                smaller_is_better=True,
+                ours=taken["ours"] * 1000,
+                peer=taken["peer"] * 1000,
+                limit=taken["limit"] * 1000,
+            )
+
+
+def _key_in_the_middle(rows: int) -> str:
+    item = Payout.objects.filter(state="pending", score=50).order_by("opened_at", "id")[rows // 202 :][:1].get()
+    return listing._write_key(item)
+
+
+def _fetch(client: Client, path: str) -> Callable[[], None]:
+    def fetch() -> None:
+        response = client.get(path)
+        assert response.status_code == 200, (path, response.status_code)
+
+    return fetch
+
+
+def _statements(read: Callable[[], Any]) -> list[str]:
+    """Record the statements over the payouts' rows that a read runs, as PostgreSQL gets them."""
+    found: list[str] = []
+
+    def note(execute: Any, statement: str, params: Any, many: bool, context: Any) -> Any:
+        if "queues_payout" in statement:
+            found.append(context["cursor"].mogrify(statement, params) if params else statement)
+        return execute(statement, params, many, context)
+
+    with connection.execute_wrapper(note):
+        read()
+    return found
+
+
+def _read(bare: psycopg.Connection[Any], statements: list[str]) -> Callable[[], None]:
+    def read() -> None:
+        for statement in statements:
+            bare.execute(statement.encode()).fetchall()
+
+    return read
+
+
+def _address() -> str:
+    login = settings.DATABASES["default"]
+    return psycopg.conninfo.make_conninfo(
+        host=login["HOST"], port=login["PORT"], user=login["USER"], password=login["PASSWORD"], dbname=login["NAME"]
+    )
