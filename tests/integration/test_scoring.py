@@ -18,7 +18,7 @@ from queues import Age, Field, Lookup, Ramp, ScoreRule, Step, queues, scoring
 from queues.models import Dispute
 
 NOW = datetime(2026, 6, 1, 12, tzinfo=UTC)
-SYSTEM = Actor.system("scheduler", acting_for="a test")
+SYSTEM = Actor.system("schedules", acting_for="a test")
 FULL = {"GBP": 1_700, "EUR": 2_000, "USD": 2_200, "JPY": 340_000, "KWD": 670}
 
 
