@@ -25,7 +25,7 @@ from queues import wording
 from queues.base import ClaimMode, Queue, queues
 
 _SQL = Path(__file__).parent / "sql"
-_RETRIES = 5
+_RETRIES = 20
 
 
 def claim(*, actor: Actor, queue: str, item_id: int, key: str) -> Outcome:
@@ -61,8 +61,8 @@ def claim_item(*, actor: Actor, queue: str, item_id: int) -> Outcome:
 def claim_next_item(*, actor: Actor, queue: str) -> Outcome:
     """Hold the first item that nobody holds.
 
-    A candidate that another transaction has locked and then does not take is passed over; before
-    saying that nothing is free, look again.
+    The search passes over rows that other transactions have locked, and one of those may not be taken
+    in the end. So before saying that nothing is free, wait for such a row and look again.
     """
     listed, person = _may_claim(actor, queue)
     _lock_cap(listed, person)
@@ -72,6 +72,7 @@ def claim_next_item(*, actor: Actor, queue: str) -> Outcome:
         others, next_free, mine, sleeping, left = _run("standing.sql", listed, person) or (0, None, 0, 0, 0)
         if not left:
             break
+        _run("wait_turn.sql", listed, person)
     raise Refusal("nothing-free", wording.nothing_free(others, next_free, mine, sleeping, left))
 
 

@@ -20,14 +20,12 @@ Progress = Callable[[int, int], None]
 def encoding_of(path: Path) -> str:
     """Find the encoding by reading the file once: by its mark, else UTF-8, else Windows-1252."""
     with path.open("rb") as file:
-        start = file.read(4)
-        if start.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-            return "utf-16"
-        for name in ("utf-8-sig", "cp1252"):
+        wide = file.read(2) in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+        for name in ("utf-16",) if wide else ("utf-8-sig", "cp1252"):
             file.seek(0)
             if _decodes(file, name):
                 return name
-    raise Refusal("unreadable", _("The file is neither UTF-8 nor Windows-1252 text."))
+    raise Refusal("unreadable", _("The file is neither UTF-8, UTF-16 nor Windows-1252 text."))
 
 
 def _decodes(file: BinaryIO, name: str) -> bool:
@@ -41,8 +39,8 @@ def _decodes(file: BinaryIO, name: str) -> bool:
     return True
 
 
-def rows(path: Path, *, encoding: str, progress: Progress) -> Iterator[tuple[int, list[str] | None]]:
-    """Yield (line number of the record's first line, its cells); None for one that is no CSV at all.
+def rows(path: Path, *, encoding: str, progress: Progress) -> Iterator[tuple[int, int, list[str] | None]]:
+    """Yield (the record's first line, its last line, its cells); None for one that is no CSV at all.
 
     `progress` is told (bytes read, bytes in all) now and then.
     """
@@ -54,12 +52,12 @@ def rows(path: Path, *, encoding: str, progress: Progress) -> Iterator[tuple[int
             try:
                 cells = next(reader, None)
             except csv.Error:
-                yield line, None
+                yield line, reader.line_num, None
             else:
                 if cells is None:
                     break
                 if cells:
-                    yield line, cells
+                    yield line, reader.line_num, cells
             line = reader.line_num + 1
             count += 1
             if count % 2_000 == 0:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import astuple, dataclass, fields
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -25,6 +25,7 @@ from queues.models import Payout
 
 STEPS = ("read", "drop-duplicates", "load", "score")
 SHOWN_LINES = 20
+LONG_RECORD, MAX_NOTES = 5, 20
 _SQL = Path(__file__).parent.parent / "sql"
 
 
@@ -55,29 +56,37 @@ def load_file(
     encoding = decoding.encoding_of(path)
     rows = decoding.rows(path, encoding=encoding, progress=progress)
     first = next(rows, None)
-    if first is None or first[1] is None:
+    if first is None or first[2] is None:
         raise Refusal("empty", _("The file is empty."))
-    header = spend.read_header(first[1])
+    header = spend.read_header(first[2])
     zone = ZoneInfo(scope.current().time_zone)
     latest = now.astimezone(zone).date() + timedelta(days=366)
-    _fill(
-        spend.read_record(line, cells, header=header, currency=currency, zone=zone, latest=latest)
-        for line, cells in rows
-    )
+    notes = list(header.notes)
+
+    def records() -> Iterator[spend.Record]:
+        for line, last, cells in rows:
+            record = spend.read_record(line, cells, header=header, currency=currency, zone=zone, latest=latest)
+            if record.reason and last - line > LONG_RECORD and len(notes) < MAX_NOTES:
+                # One quote too few swallows the rows after it; say so, since they are not counted one by one.
+                span = {"line": line, "last": last}
+                notes.append(_("the dropped record at line %(line)d runs to line %(last)d: is a quote missing?") % span)
+            yield record
+
+    _fill(records())
     try:
         outcome = commands.dispatch(
             ingest_payouts,
             actor=actor,
             # A fresh key each time: the natural keys make a repeat harmless, and its summary is then true.
             key=f"ingest:{uuid4().hex}",
-            file=path.name[:200].encode("utf-8", "replace").decode(),
+            file=storable(path.name)[:200],
             sha256=_digest(path),
             currency=currency,
             now=now.isoformat(),
         )
     finally:
         _run("DROP TABLE IF EXISTS ingest_buffer")
-    return Summary(encoding=encoding, notes=header.notes, **outcome.data)
+    return Summary(encoding=encoding, notes=tuple(notes), **outcome.data)
 
 
 @command("payouts.ingest", permission="queues.ingest", systems=("shell",))
@@ -107,6 +116,11 @@ def ingest_payouts(*, actor: Actor, file: str, sha256: str, currency: str, now: 
             "dropped": dropped,
         },
     )
+
+
+def storable(name: str) -> str:
+    """Write a file's name so that the database can hold it: what is no text becomes a question mark."""
+    return name.encode("utf-8", "replace").decode()
 
 
 def _fill(records: Iterable[spend.Record]) -> None:

@@ -32,12 +32,12 @@ class Command(BaseCommand):
         if owner is None or owner.is_platform:
             raise CommandError(f"There is no tenant “{tenant}” to load into; `manage.py tenants list` shows them.")
         if not file.is_file():
-            raise CommandError(f"There is no file {file}.")
+            raise CommandError(f"There is no file {loading.storable(str(file))}.")
         started = time.monotonic()
         try:
             with scope.open(owner):
                 summary = loading.load_file(
-                    actor=Actor.system("shell", acting_for=f"ingest of {file.name}"[:200]),
+                    actor=Actor.system("shell", acting_for=f"ingest of {loading.storable(file.name)}"[:200]),
                     path=file,
                     currency=currency,
                     now=clock.now(),
@@ -49,7 +49,7 @@ class Command(BaseCommand):
 
     def _say(self, summary: loading.Summary, file: Path, seconds: float) -> None:
         write = self.stdout.write
-        write(f"{file.name}: {summary.encoding}, {seconds:.1f} s")
+        write(f"{loading.storable(file.name)}: {summary.encoding}, {seconds:.1f} s")
         for note in summary.notes:
             write(f"  note: {note}")
         write(
