@@ -93,6 +93,7 @@ class FilePage(Page):
         job = row.job if row.is_on_its_way else None
         return {
             "row": row,
+            "asked": self.asked(),
             "title": _("%(what)s, number %(number)d") % {"what": self.definition.title, "number": row.pk},
             "badge": BADGES.get(row.state, "muted"),
             "state_word": STATES.get(row.state, row.state),
@@ -114,6 +115,11 @@ class FilePage(Page):
             "cancel_key": new_key(),
             "revoke_key": new_key(),
         }
+
+    def asked(self) -> list[tuple[str, str]]:
+        """Return what the request was narrowed by, in the words of its form."""
+        fields = self.definition.form().fields
+        return [(str(fields[name].label), self.row.arguments[name]) for name in fields if name in self.row.arguments]
 
     def ahead(self) -> int | None:
         """Count the requests of the open tenant that stand before this one in the queue."""

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from typing import Any
 from zoneinfo import ZoneInfo
 
+from django.contrib.humanize.templatetags.humanize import intcomma
 from django.http import HttpRequest, HttpResponse
 from django.utils.translation import gettext_lazy as _
 
-from backoffice import clock
+from backoffice import clock, money
 from backoffice.errors import NotPermitted, Refusal
 from exports import file_pages
-from exports.columns import Kind
+from exports.columns import Column, Kind
 from reports import plotting, requesting
 from reports.base import Report, reports
 from reports.models import ReportRequest
@@ -36,7 +38,7 @@ class ReportPage(file_pages.FilePage):
         numbers = [column.kind in {Kind.INTEGER, Kind.DECIMAL} for column in columns]
         shown["result"] = {
             "columns": list(zip([column.name for column in columns], numbers, strict=True)),
-            "rows": [list(zip(row, numbers, strict=True)) for row in rows],
+            "rows": [list(zip(_for_people(columns, row), numbers, strict=True)) for row in rows],
             "plot": plotting.draw(self.definition, rows),
         }
         return shown
@@ -115,3 +117,16 @@ class ReportNew(ReportPage):
             "limits": self.definition.stated_bounds().read(),
         }
         return self.page(context, template="exports/new.html", status=status)
+
+
+def _for_people(columns: tuple[Column, ...], row: list[Any]) -> list[Any]:
+    """Write the numbers of a row as people read them: money with its currency's digits, counts grouped."""
+    values = {column.name: value for column, value in zip(columns, row, strict=True)}
+    currency = values.get("currency")
+
+    def shown(column: Column, value: Any) -> Any:
+        if value is not None and column.kind is Kind.DECIMAL and currency:
+            return money.show(Decimal(value), currency)
+        return intcomma(value) if column.kind in {Kind.INTEGER, Kind.DECIMAL} and value is not None else value
+
+    return [shown(column, value) for column, value in zip(columns, row, strict=True)]
