@@ -34,7 +34,7 @@ class Up:
             )
 
     def wait_until_ready(self) -> Up:
-        wait(lambda: "Stop  Ctrl-C" in self.out.read_text() or self.process.poll() is not None, within=90)
+        wait(lambda: "Stop  Ctrl-C" in self.out.read_text() or self.process.poll() is not None, within=120)
         assert self.process.poll() is None, self.err.read_text()
         return self
 
