@@ -14,4 +14,4 @@ class SchedulesConfig(AppConfig):
         from backoffice.schedules.base import check_zone_data
 
         register(check_zone_data)
-        looping.periodic(name="schedules", every=0.5)(tending.tend)
+        looping.periodic(name="schedules", every=0.25)(tending.tend)

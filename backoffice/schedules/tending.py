@@ -1,4 +1,4 @@
-"""The scheduler's turn: make rows, materialise what is due, open jobs. Called twice a second."""
+"""The scheduler's turn: make rows, materialise what is due, open jobs. Called a few times a second."""
 
 from __future__ import annotations
 
