@@ -19,8 +19,7 @@ from backoffice.stack import state
 BASE_DIR = Path(__file__).resolve().parent.parent
 DATA_DIR = Path(os.environ.get("BACKOFFICE_DATA", BASE_DIR / ".backoffice"))
 
-for _name, _value in state.read(DATA_DIR).items():
-    os.environ.setdefault(_name, _value)
+state.enter(state.read(DATA_DIR))
 
 env = Env()
 

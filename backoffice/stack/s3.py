@@ -63,7 +63,8 @@ def start(place: children.Place, ports: Mapping[str, int], secrets: Mapping[str,
     options += ["-webdav=false", "-admin.ui=false", "-master.telemetry=false", "-volume.preStopSeconds=0"]
     # It reads security.toml from its working folder, and then from below HOME.
     environment = {"HOME": str(folder), "TZ": "UTC", "GOMEMLIMIT": "256MiB", "PATH": "/usr/bin:/bin"}
-    command: list[str | Path] = [binaries.seaweedfs(), "mini", *options]
+    # Without -logtostderr it writes log files of its own into /tmp.
+    command: list[str | Path] = [binaries.seaweedfs(), "-logtostderr=true", "mini", *options]
     return children.spawn(command, place, environment=environment)
 
 
