@@ -252,7 +252,13 @@
     });
   };
 
+  const showCurrentPage = () => {
+    const [menu, current] = [one(".menu"), one(".menu [aria-current]")];
+    if (current) menu.scrollLeft = current.offsetLeft - (menu.clientWidth - current.offsetWidth) / 2;
+  };
+
   document.addEventListener("DOMContentLoaded", () => {
+    showCurrentPage();
     setUpSelection();
     setUpLease();
     setUpKeys();
