@@ -41,13 +41,14 @@ class BackofficeSite(AdminSite):
         return redirect_to_login(request.get_full_path(), settings.LOGIN_URL)
 
     def each_context(self, request: HttpRequest) -> dict[str, Any]:
-        return {**super().each_context(request), "menu": self.menu(request), "tenant": request.tenant}  # type: ignore[attr-defined]
+        return {**super().each_context(request), "menu": self.menu(request), "tenant": getattr(request, "tenant", None)}
 
     def index(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> TemplateResponse:
         """Show the front page to the person: what waits, and the look-ups below."""
         from backoffice import front  # as in menu()
 
-        waiting = front.context(person=request.user) if self.has_permission(request) else {}  # type: ignore[arg-type]
+        person = request.user
+        waiting = front.context(person=person) if isinstance(person, User) and self.has_permission(request) else {}
         return super().index(request, {"title": _("Today"), "key": new_key(), **waiting, **(extra_context or {})})
 
     def menu(self, request: HttpRequest) -> list[dict[str, Any]]:

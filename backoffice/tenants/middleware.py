@@ -44,7 +44,7 @@ class TenantMiddleware:
 
     def _under_prefix(self, request: HttpRequest, tenant: Tenant, slug: str, rest: str) -> HttpResponse:
         outer = get_script_prefix()
-        request.tenant = tenant  # type: ignore[attr-defined]
+        request.tenant = tenant  # type: ignore[attr-defined]  # as above
         request.path_info = rest
         set_script_prefix(f"{outer}t/{slug}/")
         try:
