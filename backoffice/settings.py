@@ -39,6 +39,7 @@ INSTALLED_APPS = [
     "backoffice.tenants",
     "backoffice.audit",
     "backoffice.commands",
+    "backoffice.people",
     "backoffice.livesettings",
     "backoffice.stepup",
     "backoffice.storage",

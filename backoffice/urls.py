@@ -5,7 +5,7 @@ from __future__ import annotations
 from django.contrib import admin
 from django.urls import include, path
 
-from backoffice.tenants import views as people
+from backoffice.people import views as people
 
 urlpatterns = [
     path("sign-in/", people.SignIn.as_view(), name="sign-in"),

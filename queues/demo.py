@@ -23,7 +23,8 @@ from psycopg import sql as names
 from backoffice import commands, stepup
 from backoffice.commands import Actor, Outcome, command
 from backoffice.errors import Refusal
-from backoffice.tenants import founding, scope
+from backoffice.people import founding
+from backoffice.tenants import scope
 from backoffice.tenants.models import PLATFORM_ID, Membership, Tenant, User
 from queues import generator, scoring
 from queues.base import queue_for

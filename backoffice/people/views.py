@@ -14,9 +14,10 @@ from django.http.response import HttpResponseBase
 from django.shortcuts import redirect, render
 from django.views import View
 
-from backoffice.tenants import scope, signing_in
+from backoffice.people import signing_in
+from backoffice.people.signing_in import SignInForm
+from backoffice.tenants import scope
 from backoffice.tenants.models import Membership, Tenant, User
-from backoffice.tenants.signing_in import SignInForm
 
 
 class SignIn(LoginView):

@@ -14,7 +14,8 @@ from django.core.management.base import BaseCommand, CommandError
 from backoffice import commands
 from backoffice.commands import Actor
 from backoffice.errors import Refusal
-from backoffice.tenants import founding, scope
+from backoffice.people import founding
+from backoffice.tenants import scope
 from backoffice.tenants.models import Tenant, User
 from backoffice.tenants.roles import ROLES
 
