@@ -57,9 +57,7 @@ def _open(job: base.ScheduledJob | base.ManualJob, waiting: list[Occurrence], *,
         _leave_out(waiting)
         return 0
     chosen = waiting if policy is StillGoing.ALLOW else [] if going else waiting[:1]
-    for occurrence in chosen:
-        submit(occurrence, job_name=job.name)
-    return len(chosen)
+    return sum(not submit(occurrence, job_name=job.name).is_final for occurrence in chosen)
 
 
 def submit(

@@ -166,7 +166,12 @@ def _ours(schedules: int, seconds: int) -> tuple[list[float], int]:
             _child(lambda: JobWorker("interactive").run_forever()),
             _child(
                 lambda: Loop(
-                    [Periodic("reconciler", 1.0, reconciling.reconcile), *looping.periodics], clock=time.monotonic
+                    [
+                        Periodic("jobs.overdue", 1.0, reconciling.end_overdue),
+                        Periodic("jobs.dispatch", 1.0, reconciling.dispatch_due),
+                        *looping.periodics,
+                    ],
+                    clock=time.monotonic,
                 ).run()
             ),
         ]
