@@ -8,6 +8,7 @@ from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect, StreamingHttpResponse
 from django.http.response import HttpResponseBase
 from django.urls import reverse
+from django.utils.dateparse import parse_datetime
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
@@ -99,6 +100,7 @@ class FilePage(Page):
             "state_word": STATES.get(row.state, row.state),
             "reason": row.failure or (row.job.safe_reason if row.job is not None else ""),
             "artifact": artifact,
+            "as_of": parse_datetime(artifact.manifest["as_of"]) if artifact is not None else None,
             "live": live,
             "downloads": list(storage.downloads(artifact=artifact)[:50]) if artifact is not None else [],
             "job": job,

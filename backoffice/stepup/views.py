@@ -20,6 +20,7 @@ from backoffice.errors import Refusal
 from backoffice.pages import Page
 from backoffice.stepup import enrolling, removing, spending
 from backoffice.stepup.models import Device
+from backoffice.tenants.models import User
 
 
 class Devices(Page):
@@ -44,7 +45,7 @@ class Devices(Page):
             "own": self.person.has_perm("stepup.own_device"),
             "devices": Device.objects.filter(person=self.person, state=Device.State.ACTIVE),
             "now": clock.now(),
-            "events": recording.timeline(target=f"person:{self.person.pk}").exclude(act="stepup.verify")[:10],
+            "events": _history(self.person),
             "issues": issues,
             "people": enrolling.eligible_people(besides=self.person) if issues else [],
             "others": others.select_related("person", "removal", "removal__asked_by") if issues else [],
@@ -151,3 +152,25 @@ class RemoveDevice(Page):
         else:
             messages.success(request, _("Done."))
         return redirect("devices")
+
+
+def _history(person: User) -> list[dict[str, Any]]:
+    """Return the latest acts on the person's devices, in words; what each code said stays with its plan."""
+    words = {
+        "device.issue-code": _("an enrolment code was issued"),
+        "device.start": _("enrolling a device was started"),
+        "device.activate": _("a device was enrolled"),
+        "device.enrol-demo": _("the demo's device was enrolled"),
+        "device.ask-removal": _("removing a device was asked for"),
+        "device.agree-removal": _("a device was removed"),
+    }
+    events = list(recording.timeline(target=f"person:{person.pk}").filter(act__in=words)[:10])
+    names = dict(User.objects.filter(pk__in=[e.actor_user_id for e in events]).values_list("pk", "name"))
+    return [
+        {
+            "at": event.at,
+            "words": _("%(act)s (refused)") % {"act": words[event.act]} if event.code else words[event.act],
+            "who": names.get(event.actor_user_id or 0, event.actor.removeprefix("system:")),
+        }
+        for event in events
+    ]

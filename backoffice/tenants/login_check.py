@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from django.core.checks import CheckMessage, Error, Tags, Warning, register
@@ -16,7 +17,7 @@ SELECT rolsuper, rolbypassrls,
 
 
 @register(Tags.database)
-def check_login(app_configs: Any = None, databases: list[str] | None = None, **kwargs: Any) -> list[CheckMessage]:
+def check_login(app_configs: Any = None, databases: Sequence[str] | None = None, **kwargs: Any) -> list[CheckMessage]:
     """Warn when the login is a superuser, skips row security or owns the audit table (`check --database default`)."""
     if "default" not in (databases or []):
         return []

@@ -13,6 +13,7 @@ from django.db import models
 from django.db.models.functions import Lower
 from django.utils.translation import gettext_lazy as _
 
+from backoffice import money
 from backoffice.errors import NoTenantScope
 from backoffice.tenants import roles, scope
 
@@ -26,12 +27,22 @@ def check_time_zone(name: str) -> None:
         raise ValidationError(_("%(name)s is not a time zone.") % {"name": name})
 
 
+def check_currency(code: str) -> None:
+    """Accept an ISO 4217 currency's code only."""
+    if code not in money.CURRENCIES:
+        raise ValidationError(_("%(code)s is not a currency.") % {"code": code})
+
+
 class Tenant(models.Model):
-    """A company. Its slug is its address and its path in storage, so it never changes."""
+    """A company. Its slug is its address and its path in storage, so it never changes.
+
+    `currency` is the one that its reference rates are stated against.
+    """
 
     slug = models.SlugField(max_length=40, unique=True)
     name = models.CharField(max_length=200)
     time_zone = models.CharField(max_length=64, default="UTC", validators=[check_time_zone])
+    currency = models.CharField(max_length=3, default="EUR", db_default="EUR", validators=[check_currency])
     demo = models.BooleanField(default=False)
     created_at = models.DateTimeField(auto_now_add=True)
 
