@@ -181,7 +181,7 @@ def test_the_pages_show_the_secret_once_and_tell_the_owner(
     )
     assert done.status_code == 302 and done["Location"] == base
     listed = client.get(base).content.decode()
-    assert "Phone" in listed and "device.activate" in listed and "can confirm from" in listed
+    assert "Phone" in listed and "a device was enrolled" in listed and "can confirm from" in listed
 
 
 def test_the_pages_are_for_those_who_may_and_for_their_tenant(
