@@ -52,6 +52,7 @@ class Migration(migrations.Migration):
                 ('slug', models.SlugField(max_length=40, unique=True)),
                 ('name', models.CharField(max_length=200)),
                 ('time_zone', models.CharField(default='UTC', max_length=64, validators=[backoffice.tenants.models.check_time_zone])),
+                ('currency', models.CharField(db_default='EUR', default='EUR', max_length=3, validators=[backoffice.tenants.models.check_currency])),
                 ('demo', models.BooleanField(default=False)),
                 ('created_at', models.DateTimeField(auto_now_add=True)),
             ],
