@@ -6,6 +6,8 @@ again by the reconciler; one that comes twice finds nothing to claim.
 
 from __future__ import annotations
 
+import contextlib
+import re
 import time
 from collections.abc import Iterable, Sequence
 from datetime import timedelta
@@ -27,6 +29,7 @@ from backoffice.jobs.errors import StartRefused
 
 log = structlog.get_logger(__name__)
 
+_MESSAGE_ID = re.compile(r"([0-9]{1,18})-([0-9]{1,9})")
 FUNCTION = "backoffice.jobs.dispatching.delivered"
 DESCRIPTION = "a job"
 UNCLAIMED = timedelta(seconds=20)  # when to ask what became of a message
@@ -84,22 +87,32 @@ def start(*, job_ids: Sequence[int]) -> int:
     try:
         push(dispatches)
     except redis.RedisError:
-        values = {"ids": [d.job_id for d in dispatches], "numbers": [d.number for d in dispatches], "again": UNSENT}
-        statements.on_django("unmark_dispatched", values)
+        unmark(dispatches)
         raise
     return len(dispatches)
 
 
-def start_or_leave(*, job_ids: Sequence[int]) -> None:
-    """Start these jobs if that can be done now; else leave them queued for the reconciler. Never raises."""
+def send_or_leave(first: Dispatch) -> None:
+    """Send a new job's first message if that can be done now; else leave the job to the reconciler. Never raises."""
     global _silent_until
-    if time.monotonic() < _silent_until:
-        return
     try:
-        start(job_ids=job_ids)
-    except (redis.RedisError, DatabaseError, StartRefused) as error:
-        _silent_until = time.monotonic() + _PAUSE
-        log.warning("job.left-to-the-reconciler", jobs=list(job_ids)[:20], error=type(error).__name__)
+        if connection.in_atomic_block:
+            raise StartRefused("a job starts after the commit of the transaction that submits it")
+        if time.monotonic() < _silent_until:
+            raise redis.ConnectionError("the broker did not answer a moment ago")
+        push([first])
+    except (redis.RedisError, StartRefused) as error:
+        if not isinstance(error, StartRefused) and time.monotonic() >= _silent_until:
+            _silent_until = time.monotonic() + _PAUSE
+        log.warning("job.left-to-the-reconciler", job=first.job_id, error=type(error).__name__)
+        with contextlib.suppress(DatabaseError):  # the reconciler finds out by itself, a little later
+            unmark([first])
+
+
+def unmark(dispatches: Sequence[Dispatch]) -> None:
+    """Record that these messages were not sent."""
+    values = {"ids": [d.job_id for d in dispatches], "numbers": [d.number for d in dispatches], "again": UNSENT}
+    statements.on_django("unmark_dispatched", values)
 
 
 def push(dispatches: Iterable[Dispatch]) -> None:
@@ -125,7 +138,15 @@ def push(dispatches: Iterable[Dispatch]) -> None:
 def head(name: str) -> tuple[int, int] | None:
     """Return (job id, dispatch number) of the message that the queue gives out next."""
     first = broker().lindex(queue(name).key, 0)
-    if not isinstance(first, bytes):
-        return None
-    job_id, _, number = first.decode("ascii", "replace").partition("-")
-    return (int(job_id), int(number)) if job_id.isdigit() and number.isdigit() else None
+    return _parts(first.decode("ascii", "replace")) if isinstance(first, bytes) else None
+
+
+def job_of(message_id: str) -> int | None:
+    """Return the job that a message of this id carries; None for one that is none of ours."""
+    parts = _parts(message_id)
+    return parts[0] if parts else None
+
+
+def _parts(message_id: str) -> tuple[int, int] | None:
+    found = _MESSAGE_ID.fullmatch(message_id)
+    return (int(found[1]), int(found[2])) if found else None

@@ -15,6 +15,7 @@ from django.db import connections
 
 from backoffice.jobs import keeping, running
 from backoffice.jobs.keeping import Held
+from backoffice.jobs.relaying import Relay
 from backoffice.jobs.running import Exit, Run
 
 log = structlog.get_logger(__name__)
@@ -27,7 +28,7 @@ _libc = ctypes.CDLL(None, use_errno=True)
 _asked_to_stop = False
 
 
-def run(held: Held, *, parent: int, shared: list[int]) -> None:
+def run(held: Held, *, parent: int, shared: list[int], relay: Relay) -> None:
     """Run the job and leave the process; called straight after the fork, never returns.
 
     `shared` are the parent's descriptors: they lead nowhere from here on, so that nothing this
@@ -36,7 +37,8 @@ def run(held: Held, *, parent: int, shared: list[int]) -> None:
     status = int(Exit.UNRECORDED)
     try:
         _settle_in(held, parent=parent, shared=shared)
-        one = Run(job=held.job, steps=held.steps, asked_to_stop=lambda: _asked_to_stop)
+        relay.for_horse()
+        one = Run(job=held.job, steps=held.steps, asked_to_stop=lambda: _asked_to_stop, wire=relay)
         status = int(running.work(one))
         logging.shutdown()
     except BaseException:

@@ -104,6 +104,15 @@ class Keeper:
         """Run a statement of `sql/`; the shape that `settling` takes."""
         return self._query(statements.text(name), values)
 
+    def execute_all(self, batch: list[tuple[str, dict[str, Any]]]) -> list[statements.Rows]:
+        """Run the statements in order, in one transaction and one round trip."""
+        if len(batch) == 1:
+            return [self.execute(*batch[0])]
+        opened = self._open()
+        with opened.pipeline():
+            cursors = [opened.execute(statements.text(name).encode(), values) for name, values in batch]
+        return [cursor.fetchall() for cursor in cursors]
+
     def close(self) -> None:
         """Close the connection; the next call opens another."""
         if self._connection is not None:
@@ -123,10 +132,8 @@ class Keeper:
 
     def _open(self) -> psycopg.Connection[Any]:
         if self._connection is None or self._connection.closed:
-            # Values are merged by the client, as Django does: one statement text serves both.
-            self._connection = psycopg.connect(
-                **_parameters(), autocommit=True, cursor_factory=psycopg.ClientCursor, prepare_threshold=None
-            )
+            # Bound by the server and prepared: these few statements are all that is ever run here.
+            self._connection = psycopg.connect(**_parameters(), autocommit=True, prepare_threshold=1)
         return self._connection
 
 
@@ -143,6 +150,5 @@ def _parameters() -> dict[str, Any]:
 
 
 def _tenant(row: Mapping[str, Any]) -> Tenant:
-    fields = [field.attname for field in Tenant._meta.concrete_fields]
-    values = [row["tenant_id"] if name == "id" else row[f"tenant_{name}"] for name in fields]
-    return Tenant.from_db("default", fields, values)
+    values = {field.attname: field.to_python(row["tenant"][field.column]) for field in Tenant._meta.concrete_fields}
+    return Tenant.from_db("default", list(values), list(values.values()))

@@ -107,8 +107,7 @@ def _push(dispatches: list[Dispatch]) -> None:
     try:
         dispatching.push(dispatches)
     except Exception:
-        values = {"ids": [d.job_id for d in dispatches], "numbers": [d.number for d in dispatches]}
-        statements.on_django("unmark_dispatched", {**values, "again": dispatching.UNSENT})
+        dispatching.unmark(dispatches)
         raise
     log.info("job.dispatched", count=len(dispatches))
 

@@ -22,13 +22,16 @@ from backoffice.jobs import continuing, settling, statements
 from backoffice.jobs.base import JobKind, kinds
 from backoffice.jobs.errors import Cancelled, SettlementRefused, StaleFence, Stopping
 from backoffice.jobs.models import Job
+from backoffice.jobs.relaying import Direct, Wire
 from backoffice.jobs.settling import Ground
+from backoffice.jobs.statements import Execute
 from backoffice.jobs.states import STEP_FINAL, EventName, JobState, StepState
 from backoffice.tenants import scope
 
 log = structlog.get_logger(__name__)
 
 REPORT_EVERY = 0.5  # seconds between two reports of lines
+CONFIRMED_FOR = 0.1  # seconds for which an answer from the record stands
 ASK_EVERY = 1.0  # seconds between two questions whether to cancel
 LONGEST_TRACEBACK = 64_000
 OUTAGE_WAIT = timedelta(seconds=5)
@@ -50,7 +53,14 @@ class Exit(IntEnum):
 class Run:
     """One execution of a job, as its handler sees it."""
 
-    def __init__(self, *, job: Job, steps: Mapping[str, str], asked_to_stop: Callable[[], bool] = lambda: False):
+    def __init__(
+        self,
+        *,
+        job: Job,
+        steps: Mapping[str, str],
+        asked_to_stop: Callable[[], bool] = lambda: False,
+        wire: Wire | None = None,
+    ) -> None:
         self.job = job
         self.arguments: dict[str, Any] = dict(job.arguments)
         self.fence: int = job.fence
@@ -59,7 +69,10 @@ class Run:
         self._current = ""
         self._reported_at = 0.0
         self._asked_at = time.monotonic()
-        self.cancelling = False
+        self._wire = wire or Direct()
+        self.execute = self._wire.execute
+        self._confirmed_at = time.monotonic()  # a run begins with a claim
+        self._cancelling = False
 
     @contextmanager
     def step(self, name: str) -> Iterator[bool]:
@@ -99,7 +112,7 @@ class Run:
             raise ValueError("lines are reported within a step")
         self._reported_at = self._asked_at = now
         values = {**self._key, "step": self._current, "done": done, "total": total}
-        self._heed(statements.on_django("report_lines", values))
+        self._heed(self.execute("report_lines", values))
 
     def guard(self) -> None:
         """Raise StaleFence unless this run still holds its job: for `commands.dispatch(..., guard=run.guard)`.
@@ -113,7 +126,7 @@ class Run:
         """Raise Cancelled when the job is to be cancelled, StaleFence when it is no longer held. Asks once a second."""
         if time.monotonic() - self._asked_at >= ASK_EVERY:
             self._asked_at = time.monotonic()
-            self.guard()
+            self._heed(self.execute("look", self._key))
 
     def check_stopping(self) -> None:
         """Raise Stopping when the worker shuts down: for a handler that keeps its place between two items of a step."""
@@ -127,12 +140,21 @@ class Run:
     def _report(self, name: str, state: StepState) -> None:
         if connection.in_atomic_block:
             raise ValueError("steps are reported outside transactions: what is reported has happened")
-        reported = report_step(job_id=self.job.pk, fence=self.fence, step=name, state=state)
-        if reported is None:
-            raise StaleFence(f"job {self.job.pk}, fence {self.fence}")
+        values = _step_values(job_id=self.job.pk, fence=self.fence, step=name, state=state)
+        self._wire.post("report_step", values, self._heed_step)
         self._steps[name] = state
-        if reported and state is not StepState.SUCCEEDED:
-            raise Cancelled(f"job {self.job.pk}")
+        if state is StepState.RUNNING:
+            # What has just been confirmed need not be asked again before a step begins.
+            self._wire.settle(wait=time.monotonic() - self._confirmed_at > CONFIRMED_FOR)
+            if self._cancelling:
+                raise Cancelled(f"job {self.job.pk}")
+
+    def _heed_step(self, rows: statements.Rows) -> None:
+        if not rows:
+            log.info("job.report-discarded", job=self.job.pk, fence=self.fence)
+            raise StaleFence(f"job {self.job.pk}, fence {self.fence}")
+        self._cancelling = self._cancelling or bool(rows[0][0])
+        self._confirmed_at = time.monotonic()
 
     def _heed(self, rows: statements.Rows) -> None:
         if not rows:
@@ -141,13 +163,23 @@ class Run:
             raise Cancelled(f"job {self.job.pk}")
 
 
-def report_step(*, job_id: int, fence: int, step: str, state: StepState) -> bool | None:
+def report_step(
+    *, job_id: int, fence: int, step: str, state: StepState, execute: Execute = statements.on_django
+) -> bool | None:
     """Record a step's new state with the job's summary; return whether the job is to be cancelled.
 
     None when the report is discarded, because the job or the step has ended or another fence holds
     the job: that is logged, and leaves no history.
     """
-    values = {
+    rows = execute("report_step", _step_values(job_id=job_id, fence=fence, step=step, state=state))
+    if not rows:
+        log.info("job.report-discarded", job=job_id, fence=fence, step=step, state=str(state))
+        return None
+    return bool(rows[0][0])
+
+
+def _step_values(*, job_id: int, fence: int, step: str, state: StepState) -> dict[str, Any]:
+    return {
         "id": job_id,
         "fence": fence,
         "step": step,
@@ -155,11 +187,6 @@ def report_step(*, job_id: int, fence: int, step: str, state: StepState) -> bool
         "settles": state in STEP_FINAL,
         "event": str(_STEP_EVENTS[state]),
     }
-    rows = statements.on_django("report_step", values)
-    if not rows:
-        log.info("job.report-discarded", job=job_id, fence=fence, step=step, state=str(state))
-        return None
-    return bool(rows[0][0])
 
 
 def work(run: Run) -> Exit:
@@ -214,7 +241,9 @@ def _was_ours(run: Run) -> bool:
 
 def _succeed(run: Run) -> Callable[[], None]:
     def end() -> None:
-        settling.settle(job_id=run.job.pk, fence=run.fence, state=JobState.SUCCEEDED, ground=Ground.LIVE)
+        settling.settle(
+            job_id=run.job.pk, fence=run.fence, state=JobState.SUCCEEDED, ground=Ground.LIVE, execute=run.execute
+        )
 
     return end
 
@@ -231,6 +260,7 @@ def _refuse(run: Run, refusal: Refusal) -> Callable[[], None]:
             ground=Ground.LIVE,
             reason=reason,
             code=statements.storable(code, longest=60),
+            execute=run.execute,
         )
 
     return end
@@ -245,6 +275,7 @@ def _cancel(run: Run) -> Callable[[], None]:
             ground=Ground.LIVE,
             code="cancelled",
             if_cancelling=True,
+            execute=run.execute,
         )
 
     return end
@@ -258,6 +289,7 @@ def _hand_over(run: Run) -> Callable[[], None]:
             source=run.job.execution,
             successor=continuing.next_handle(job_id=run.job.pk, fence=run.fence),
             ground=Ground.LIVE,
+            execute=run.execute,
         )
 
     return end
@@ -277,6 +309,7 @@ def _try_again(run: Run, kind: JobKind, error: BaseException) -> Callable[[], No
             wait=OUTAGE_WAIT,
             charged=False,
             data={"reference": ref},
+            execute=run.execute,
         ):
             return
         left = settling.end_attempt(
@@ -288,6 +321,7 @@ def _try_again(run: Run, kind: JobKind, error: BaseException) -> Callable[[], No
             reason=settling.unexpected(ref),
             code="unexpected",
             ref=ref,
+            execute=run.execute,
         )
         if left is None:
             raise SettlementRefused(f"job {run.job.pk}")

@@ -21,6 +21,8 @@ GRACE = timedelta(seconds=2)  # in which the submitting process dispatches by it
 SERIALIZATION_FAILURE = "40001"
 _IDENTIFIER = re.compile(r"[\w.:@/+\-]{0,200}")
 _FOUND_AFTER = 5
+_FIELDS = [field.attname for field in Job._meta.concrete_fields]
+_COLUMNS = [str(field.column) for field in Job._meta.concrete_fields]
 
 
 def submit(
@@ -40,36 +42,44 @@ def submit(
     """
     values = _values(kind, key, dict(arguments or {}), requested_by, occurrence, replay_of)
     for _attempt in range(_FOUND_AFTER):
-        row = _insert_or_find(values)
-        if row is not None:
+        found = _insert_or_find(values)
+        if found is not None:
             break
         if connection.in_atomic_block:
             _abort()
             raise SubmissionConflict(f"{kind} {key}: a racing submission was first")
     else:
         raise SubmissionConflict(f"{kind} {key}: this job comes and goes")
-    if row.was_made:
-        _start_after_commit(row)
-    return row
+    job, was_made = found
+    if was_made:
+        _start_after_commit(job)
+    return job
 
 
 def _start_after_commit(job: Job) -> None:
-    job_id = job.pk
+    first = dispatching.Dispatch(job.pk, job.dispatch_no, job.queue)
 
     def start() -> None:
-        dispatching.start_or_leave(job_ids=[job_id])
+        dispatching.send_or_leave(first)
 
     transaction.on_commit(start, robust=True)
 
 
-def _insert_or_find(values: dict[str, Any]) -> Any:
-    """Return the job with `was_made`; None when a race was lost, under any isolation level."""
+def _insert_or_find(values: dict[str, Any]) -> tuple[Job, bool] | None:
+    """Return the job and whether it was made; None when a race was lost, under any isolation level."""
     try:
-        return next(iter(Job.objects.raw(statements.text("submit"), values)), None)
+        with connection.cursor() as cursor:
+            cursor.execute(statements.text("submit"), values)
+            row = cursor.fetchone()
+            if row is None:
+                return None
+            found = dict(zip([column.name for column in cursor.description], row, strict=True))
     except OperationalError as error:
         if getattr(error.__cause__, "sqlstate", None) != SERIALIZATION_FAILURE:
             raise
         return None
+    found["arguments"] = json.loads(found["arguments"])
+    return Job.from_db("default", _FIELDS, [found[name] for name in _COLUMNS]), found["was_made"]
 
 
 def _abort() -> None:

@@ -21,6 +21,7 @@ from backoffice.jobs import continuing, horse, keeping, settling
 from backoffice.jobs.base import kinds
 from backoffice.jobs.errors import ContinuationRefused, SettlementRefused
 from backoffice.jobs.keeping import Held, Keeper
+from backoffice.jobs.relaying import Relay
 from backoffice.jobs.running import Exit
 from backoffice.jobs.settling import Ground
 from backoffice.jobs.states import EventName, JobState
@@ -46,9 +47,16 @@ class Watch:
     """Watch over one run until its process has ended."""
 
     def __init__(
-        self, *, held: Held, keeper: Keeper, pid: int, wakeup: int, stop_by: Callable[[], float | None]
+        self,
+        *,
+        held: Held,
+        keeper: Keeper,
+        relay: Relay,
+        pid: int,
+        wakeup: int,
+        stop_by: Callable[[], float | None],
     ) -> None:
-        self.held, self.keeper, self.pid = held, keeper, pid
+        self.held, self.keeper, self.relay, self.pid = held, keeper, relay, pid
         self._wakeup, self._stop_by = wakeup, stop_by
         self._process = os.pidfd_open(pid)
         now = held.asked_at
@@ -63,6 +71,7 @@ class Watch:
         waiting = select.poll()
         waiting.register(self._process, select.POLLIN)
         waiting.register(self._wakeup, select.POLLIN)
+        waiting.register(self.relay.parent, select.POLLIN)
         try:
             while not self._ended(waiting):
                 verdict = self._judge()
@@ -79,11 +88,21 @@ class Watch:
         """Wait for the process's end, a signal of ours or the next thing to do; say whether it has ended."""
         due = [self._renew_at, self._look_at, self.held.deadline, self.held.trusted_until]
         due += [at for at in (self._cancel_by, self._stop_by()) if at is not None]
-        for descriptor, _event in waiting.poll(max(0.0, min(due) - keeping.monotonic()) * 1000 + 1):
-            if descriptor == self._process:
-                return True
+        ready = [fd for fd, _event in waiting.poll(max(0.0, min(due) - keeping.monotonic()) * 1000 + 1)]
+        if self._wakeup in ready:
             os.read(self._wakeup, 4096)
-        return False
+        if self.relay.parent.fileno() in ready:
+            self._serve(waiting)  # before the end is looked at: the last report may still lie there
+            return False
+        return self._process in ready
+
+    def _serve(self, waiting: select.poll) -> None:
+        """Run what the horse reports."""
+        try:
+            if not self.relay.serve(self.keeper.execute_all):
+                waiting.unregister(self.relay.parent)
+        except psycopg.Error as error:
+            self._cut_off(error)
 
     def _judge(self) -> Verdict:
         now = keeping.monotonic()
@@ -105,10 +124,13 @@ class Watch:
                 if self._cancel_by is None and self.keeper.look(self.held):
                     self._note_cancel(now)
         except psycopg.Error as error:
-            log.warning("job.keeper-cut-off", job=self.held.job.pk, error=type(error).__name__)
-            self.keeper.close()
-            self._renew_at = self._look_at = keeping.monotonic() + TRY_AGAIN
+            self._cut_off(error)
         return Verdict.LEASE if keeping.monotonic() >= self.held.trusted_until else Verdict.NONE
+
+    def _cut_off(self, error: psycopg.Error) -> None:
+        log.warning("job.keeper-cut-off", job=self.held.job.pk, error=type(error).__name__)
+        self.keeper.close()
+        self._renew_at = self._look_at = keeping.monotonic() + TRY_AGAIN
 
     def _renew(self, now: float) -> bool:
         cancelling = self.keeper.renew(self.held)

@@ -14,6 +14,7 @@ import random
 import signal
 import socket
 import time
+from collections.abc import Callable
 from types import FrameType
 
 import psycopg
@@ -28,6 +29,7 @@ from rq.serializers import JSONSerializer
 from backoffice.jobs import dispatching, horse, keeping
 from backoffice.jobs.base import kinds
 from backoffice.jobs.keeping import Held, Keeper
+from backoffice.jobs.relaying import Relay
 from backoffice.jobs.watching import Watch
 
 log = structlog.get_logger(__name__)
@@ -78,42 +80,54 @@ class JobWorker(Worker):
                 continue
             pause = 0.0
             if popped is not None:
-                self.execute_job(*popped)
+                self._take(popped, self.queues[0])
             elif burst:
                 break
         self._leave()
 
     def execute_job(self, job: Message, queue: Queue) -> None:
-        """Claim the message's job and run it; a message that leads to nothing is dropped."""
-        job_id = _job_id(job)
-        held = self._claim(job_id) if job_id is not None else None
-        if held is None and self._stop_by is not None:
-            self._put_back(job.id, queue)
-            return
-        self._drop(job.id, queue)
-        if held is None:
-            log.info("job.nothing-to-claim", job=job_id)
-            return
-        self._run(held)
+        """Take a message as RQ hands it out."""
+        self._take(job.id, queue)
 
-    def _run(self, held: Held) -> None:
+    def _take(self, message_id: str, queue: Queue) -> None:
+        job_id = dispatching.job_of(message_id)
+        held = self._claim(job_id) if job_id is not None else None
+        if held is not None:
+            self._run(held, began=lambda: self._drop(message_id, queue))
+        elif self._stop_by is not None:
+            self._put_back(message_id, queue)
+        else:
+            self._drop(message_id, queue)
+            log.info("job.nothing-to-claim", message=message_id)
+
+    def _run(self, held: Held, *, began: Callable[[], None]) -> None:
         parent = os.getpid()
         shared = [fd for fd in (self.keeper.descriptor(), self._wakeup, self._woken) if fd is not None]
+        relay = Relay()
         pid = os.fork()
         if pid == 0:
-            horse.run(held, parent=parent, shared=shared)
+            horse.run(held, parent=parent, shared=shared, relay=relay)
+        relay.for_parent()
+        began()
         self._horse_pid = pid
-        watch = Watch(held=held, keeper=self.keeper, pid=pid, wakeup=self._wakeup, stop_by=lambda: self._stop_by)
-        watch.keep()
+        Watch(
+            held=held,
+            keeper=self.keeper,
+            relay=relay,
+            pid=pid,
+            wakeup=self._wakeup,
+            stop_by=lambda: self._stop_by,
+        ).keep()
+        relay.close()
         self._horse_pid = 0
 
-    def _pop(self, *, burst: bool) -> tuple[Message, Queue] | None:
+    def _pop(self, *, burst: bool) -> str | None:
+        """Move the next message's id to the queue's list of taken ones; the id says which job it is."""
         try:
-            return Queue.dequeue_any(
-                self.queues, None if burst else IDLE, connection=self.connection, serializer=JSONSerializer
-            )
+            popped = Queue.lmove(self.connection, self.queues[0].key, None if burst else IDLE)
         except DequeueTimeout:
             return None
+        return str(popped[1].decode("ascii", "replace")) if popped else None
 
     def _claim(self, job_id: int) -> Held | None:
         """Claim through an outage of the database: the message is in our hands, so we wait with it."""
@@ -176,13 +190,3 @@ class JobWorker(Worker):
         with contextlib.suppress(redis.RedisError):
             self.register_death()
         self.keeper.close()
-
-
-def _job_id(message: Message) -> int | None:
-    """Read the job's id; a message of another shape is none of ours."""
-    try:
-        job_id = message.kwargs["job_id"]
-    except Exception:  # RQ raises what the payload's shape makes it raise
-        log.exception("worker.bad-message", message=message.id)
-        return None
-    return job_id if isinstance(job_id, int) else None

@@ -152,6 +152,7 @@ def test_without_a_broker_the_submission_succeeds_and_the_reconciler_starts_the_
         job = jobs.submit(kind="probe.idle", key="a")
         job.refresh_from_db()
         assert (job.state, job.dispatched_at) == ("queued", None)
+        assert job.events.count() == 1
         _make_due(job)
         with pytest.raises(redis.ConnectionError):
             reconciling.dispatch_due()

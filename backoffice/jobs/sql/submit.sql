@@ -1,14 +1,15 @@
 -- One statement, one snapshot: the job this intention already names, or a new one with its queued
--- steps and its submitted event. No row at all: a racing submission won between the two.
+-- steps and its submitted event, its first dispatch ordered. No row at all: a racing submission won between the two.
 WITH found AS (
     SELECT job.* FROM job
      WHERE tenant_id = %(tenant)s AND kind = %(kind)s AND submission_key = %(key)s
 ), made AS (
     INSERT INTO job (tenant_id, kind, submission_key, queue, arguments, requested_by_id, occurrence, replay_of_id,
-                     max_attempts, lease, max_duration, available_at, dispatch_at, created_at, event_no)
+                     max_attempts, lease, max_duration, available_at, dispatch_no, dispatched_at, dispatch_at,
+                     created_at, event_no)
     SELECT %(tenant)s, %(kind)s, %(key)s, %(queue)s, %(arguments)s::jsonb, %(requested_by)s, %(occurrence)s,
            %(replay_of)s, %(max_attempts)s, %(lease)s, %(max_duration)s,
-           clock_timestamp(), clock_timestamp() + %(grace)s, clock_timestamp(), 1
+           clock_timestamp(), 1, clock_timestamp(), clock_timestamp() + %(grace)s, clock_timestamp(), 1
      WHERE NOT EXISTS (SELECT FROM found)
     ON CONFLICT (tenant_id, kind, submission_key) DO NOTHING
     RETURNING job.*

@@ -16,6 +16,7 @@ RECONCILE_EVERY = 1.0
 class Command(BaseCommand):
     """Call the reconciler each second and each registered periodic function in its time, until SIGTERM."""
 
+    requires_system_checks = []  # as for the worker
     help = "Look after what waits, was lost or is due, until SIGTERM or Ctrl-C. Several copies do no harm."
 
     def handle(self, *args: Any, **options: Any) -> None:

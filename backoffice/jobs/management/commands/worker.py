@@ -12,6 +12,7 @@ from backoffice.jobs.states import QUEUES
 class Command(BaseCommand):
     """Run a worker until SIGTERM or Ctrl-C; it finishes or hands over what it is doing."""
 
+    requires_system_checks = []  # it starts often; `manage.py check` is a step of its own
     help = "Run the jobs of one queue until SIGTERM or Ctrl-C. Start one process for each queue, or more."
 
     def add_arguments(self, parser: CommandParser) -> None:
