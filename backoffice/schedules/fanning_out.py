@@ -6,12 +6,13 @@ from collections.abc import Iterable
 from datetime import datetime
 
 from django.db import transaction
+from django.db.models import F
 
 from backoffice.audit import recording
 from backoffice.schedules import base, materialising, planning
 from backoffice.schedules.base import ManualJob, ScheduledJob
 from backoffice.schedules.materialising import Planned, Row
-from backoffice.schedules.models import Schedule
+from backoffice.schedules.models import Misfire, Schedule
 from backoffice.schedules.timing import Timing
 from backoffice.schedules.work import Spread
 from backoffice.tenants import scope
@@ -49,8 +50,11 @@ def follow_edit(*, schedule_id: int, job: ScheduledJob | ManualJob, now: datetim
         before, after = row.timing, _timing(job)
         if row.retired_at is None and before == after:
             return  # another scheduler was faster
-        if before is not None and row.retired_at is None and row.paused_at is None:
-            plan_until(row, job=job, now=now)
+        if row.retired_at is None:
+            if row.paused_at is None:
+                plan_until(row, job=job, now=now)
+            else:
+                leave_out(row, now=now)
             row.refresh_from_db()
         row.cursor = max(row.cursor, now)
         row.timing, row.retired_at = after, None
@@ -74,6 +78,24 @@ def plan_until(row: Schedule, *, job: ScheduledJob | ManualJob, now: datetime) -
     locked = Row(row.pk, row.tenant_id, row.definition, Timing.from_data(row.timing), row.cursor)
     materialising.plan(planned, locked, job=job, now=now)
     materialising.write(planned)
+
+
+def leave_out(row: Schedule, *, now: datetime) -> int:
+    """Count and leave out what the row's own timing had due during its pause; the caller holds the lock."""
+    passed = planning.due(Timing.from_data(row.timing), cursor=row.cursor, now=now) if row.timing is not None else []
+    if passed:
+        Misfire.objects.create(
+            tenant_id=row.tenant_id,
+            schedule=row,
+            reason=Misfire.Reason.PAUSED,
+            count=len(passed),
+            first_at=passed[0],
+            last_at=passed[-1],
+        )
+    Schedule.objects.filter(pk=row.pk).update(
+        cursor=max(row.cursor, now), enumerated=F("enumerated") + len(passed), skipped=F("skipped") + len(passed)
+    )
+    return len(passed)
 
 
 def _whose(job: ScheduledJob | ManualJob, tenants: dict[int, Tenant]) -> Iterable[int]:

@@ -14,6 +14,7 @@ from typing import Any
 from tests.bench import measuring
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
+WORKERS = 2  # processes on the interactive queue
 
 
 def run(*, rows: int, quick: bool) -> Iterator[dict[str, Any]]:
@@ -54,7 +55,7 @@ def planning_year(*, days: int) -> dict[str, Any]:
 
 def planning_local(*, days: int) -> dict[str, Any]:
     """Plan each minute in a zone with transitions; the peer is APScheduler's CronTrigger."""
-    from apscheduler.triggers.cron import CronTrigger
+    from apscheduler.triggers.cron import CronTrigger  # a dependency of development, as croniter is of rq
 
     from backoffice.schedules import planning
     from backoffice.schedules.timing import Gap, Overlap, Timing
@@ -112,7 +113,7 @@ def materialising_many(*, rows: int) -> dict[str, Any]:
 
 
 def latency(*, schedules: int, seconds: int) -> Iterator[dict[str, Any]]:
-    """Measure from due to started with a scheduler and a worker process; APScheduler runs in memory, in threads."""
+    """Measure from due to started with a scheduler and WORKERS workers; APScheduler runs threads in memory."""
     ours, late = _ours(schedules, seconds)
     peer = _apscheduler(schedules, seconds)
     for name, share in (("p50", 0.50), ("p99", 0.99)):
@@ -163,7 +164,7 @@ def _ours(schedules: int, seconds: int) -> tuple[list[float], int]:
             Schedule.objects.filter(tenant__slug="bench-materialising").delete()
         connections.close_all()
         children = [
-            _child(lambda: JobWorker("interactive").run_forever()),
+            *(_child(lambda: JobWorker("interactive").run_forever()) for _ in range(WORKERS)),
             _child(
                 lambda: Loop(
                     [
