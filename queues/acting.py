@@ -44,13 +44,13 @@ def act(
     return commands.dispatch(action.command, actor=actor, key=key, **arguments)
 
 
-@command("payout.approve", permission="queues.work_payout")
+@command("payout.approve", permission="queues.work_payout", target="payout:{item_id}")
 def approve_payout(*, actor: Actor, item_id: int, token: int | None = None, version: int | None = None) -> Outcome:
     """Approve a payout: finance can plan it from now on."""
     return _decide(Payout, Payout.State.APPROVED, actor, item_id, token, version)
 
 
-@command("payout.hold", permission="queues.work_payout")
+@command("payout.hold", permission="queues.work_payout", target="payout:{item_id}")
 def hold_payout(
     *, actor: Actor, item_id: int, reason: str, token: int | None = None, version: int | None = None
 ) -> Outcome:
@@ -58,7 +58,7 @@ def hold_payout(
     return _decide(Payout, Payout.State.HELD, actor, item_id, token, version, reason=reason)
 
 
-@command("payout.return", permission="queues.work_payout")
+@command("payout.return", permission="queues.work_payout", target="payout:{item_id}")
 def return_payout(
     *, actor: Actor, item_id: int, reason: str, token: int | None = None, version: int | None = None
 ) -> Outcome:
@@ -66,7 +66,7 @@ def return_payout(
     return _decide(Payout, Payout.State.RETURNED, actor, item_id, token, version, reason=reason)
 
 
-@command("payout.resume", permission="queues.work_payout")
+@command("payout.resume", permission="queues.work_payout", target="payout:{item_id}")
 def resume_payout(
     *, actor: Actor, item_id: int, reason: str = "", token: int | None = None, version: int | None = None
 ) -> Outcome:
@@ -80,7 +80,7 @@ def resume_payout(
     return Outcome(target=f"payout:{item_id}", data={"state": Payout.State.PENDING.value, "reason": text})
 
 
-@command("dispute.resolve", permission="queues.work_dispute")
+@command("dispute.resolve", permission="queues.work_dispute", target="dispute:{item_id}")
 def resolve_dispute(
     *, actor: Actor, item_id: int, reason: str = "", token: int | None = None, version: int | None = None
 ) -> Outcome:
@@ -88,7 +88,7 @@ def resolve_dispute(
     return _decide(Dispute, Dispute.State.RESOLVED, actor, item_id, token, version, reason=reason, needed=False)
 
 
-@command("dispute.refuse", permission="queues.work_dispute")
+@command("dispute.refuse", permission="queues.work_dispute", target="dispute:{item_id}")
 def refuse_dispute(
     *, actor: Actor, item_id: int, reason: str, token: int | None = None, version: int | None = None
 ) -> Outcome:
@@ -96,7 +96,7 @@ def refuse_dispute(
     return _decide(Dispute, Dispute.State.REFUSED, actor, item_id, token, version, reason=reason)
 
 
-@command("review.clear", permission="queues.work_accountreview")
+@command("review.clear", permission="queues.work_accountreview", target="accountreview:{item_id}")
 def clear_review(
     *, actor: Actor, item_id: int, reason: str = "", token: int | None = None, version: int | None = None
 ) -> Outcome:
@@ -106,7 +106,7 @@ def clear_review(
     )
 
 
-@command("review.escalate", permission="queues.work_accountreview")
+@command("review.escalate", permission="queues.work_accountreview", target="accountreview:{item_id}")
 def escalate_review(
     *, actor: Actor, item_id: int, reason: str, token: int | None = None, version: int | None = None
 ) -> Outcome:

@@ -7,7 +7,8 @@ held items cannot be raced. Who holds what ends by itself when the lease does.
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta
+from collections.abc import Mapping
+from datetime import timedelta
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -21,11 +22,13 @@ from backoffice.commands import Actor, Outcome, command
 from backoffice.errors import NotPermitted, Refusal
 from backoffice.tenants import scope
 from backoffice.tenants.models import Membership, User
-from queues import wording
+from queues import narrowing, wording
 from queues.base import ClaimMode, Queue, queues
+from queues.clocks import database_now as database_now  # the clock of every claim
 
 _SQL = Path(__file__).parent / "sql"
 _RETRIES = 20
+_WIDE = names.SQL("")  # no filter
 
 
 def claim(*, actor: Actor, queue: str, item_id: int, key: str) -> Outcome:
@@ -33,9 +36,10 @@ def claim(*, actor: Actor, queue: str, item_id: int, key: str) -> Outcome:
     return commands.dispatch(claim_item, actor=actor, key=key, queue=queue, item_id=item_id)
 
 
-def claim_next(*, actor: Actor, queue: str, key: str) -> Outcome:
-    """Hold the first item of the list that nobody holds; raise Refusal "nothing-free" when there is none."""
-    return commands.dispatch(claim_next_item, actor=actor, key=key, queue=queue)
+def claim_next(*, actor: Actor, queue: str, key: str, filters: Mapping[str, str] | None = None) -> Outcome:
+    """Hold the first item within the list's filters that nobody holds; raise Refusal "nothing-free" otherwise."""
+    narrowed: dict[str, Any] = {"filters": dict(filters)} if filters else {}
+    return commands.dispatch(claim_next_item, actor=actor, key=key, queue=queue, **narrowed)
 
 
 def renew(*, actor: Actor, queue: str, item_id: int, token: int, key: str) -> Outcome:
@@ -48,51 +52,62 @@ def release(*, actor: Actor, queue: str, item_id: int, token: int, key: str) -> 
     return commands.dispatch(release_item, actor=actor, key=key, queue=queue, item_id=item_id, token=token)
 
 
-@command("item.claim", permission="queues.claim")
+def target(*, queue: str, item_id: int, **_more: Any) -> str:
+    """Name the item for the audit: "payout:17"."""
+    return f"{queues.get(queue).model._meta.model_name}:{item_id}"
+
+
+@command("item.claim", permission="queues.claim", target=target)
 def claim_item(*, actor: Actor, queue: str, item_id: int) -> Outcome:
     """Hold one item."""
-    listed, person = _may_claim(actor, queue)
-    _lock_cap(listed, person, besides=item_id)
-    row = _run("claim.sql", listed, person, item=item_id)
-    return _outcome(listed, row) if row else _refuse(listed, person, item_id)
+    listed, person = may_claim(actor, queue)
+    lock_cap(listed, person, besides=item_id)
+    row = run("claim.sql", listed, person, item=item_id)
+    return outcome(listed, row) if row else refuse(listed, person, item_id)
 
 
 @command("item.claim-next", permission="queues.claim")
-def claim_next_item(*, actor: Actor, queue: str) -> Outcome:
-    """Hold the first item that nobody holds.
+def claim_next_item(*, actor: Actor, queue: str, filters: dict[str, str] | None = None) -> Outcome:
+    """Hold the first item that nobody holds and that this person has not skipped.
 
     The search passes over rows that other transactions have locked, and one of those may not be taken
     in the end. So before saying that nothing is free, wait for such a row and look again.
     """
-    listed, person = _may_claim(actor, queue)
-    _lock_cap(listed, person)
+    listed, person = may_claim(actor, queue)
+    lock_cap(listed, person)
+    narrowed, values = narrowing.condition(queue=listed, filters=filters or {}, person=person)
     for _attempt in range(_RETRIES):
-        if row := _run("claim_next.sql", listed, person):
-            return _outcome(listed, row)
-        others, next_free, mine, sleeping, left = _run("standing.sql", listed, person) or (0, None, 0, 0, 0)
-        if not left:
+        if row := run("claim_next.sql", listed, person, narrowed=narrowed, **values):
+            return outcome(listed, row)
+        standing = wording.Standing(*(run("standing.sql", listed, person, narrowed=narrowed, **values) or ()))
+        if not standing.left:
             break
-        _run("wait_turn.sql", listed, person)
-    raise Refusal("nothing-free", wording.nothing_free(others, next_free, mine, sleeping, left))
+        run("wait_turn.sql", listed, person, narrowed=narrowed, **values)
+    raise Refusal("nothing-free", wording.nothing_free(standing, now=database_now(), filtered=bool(filters)))
 
 
-@command("item.renew", permission="queues.claim", unaudited="the open page renews by itself every few minutes")
+@command(
+    "item.renew",
+    permission="queues.claim",
+    target=target,
+    unaudited="the open page renews by itself every few minutes",
+)
 def renew_item(*, actor: Actor, queue: str, item_id: int, token: int) -> Outcome:
     """Extend one's own live hold."""
-    listed, person = _may_claim(actor, queue)
-    row = _run("renew.sql", listed, person, item=item_id, token=token)
-    return _outcome(listed, row) if row else _refuse(listed, person, item_id, lost=True)
+    listed, person = may_claim(actor, queue)
+    row = run("renew.sql", listed, person, item=item_id, token=token)
+    return outcome(listed, row) if row else refuse(listed, person, item_id, lost=True)
 
 
-@command("item.release", permission="queues.claim")
+@command("item.release", permission="queues.claim", target=target)
 def release_item(*, actor: Actor, queue: str, item_id: int, token: int) -> Outcome:
     """Give one's own item back."""
-    listed, person = _may_claim(actor, queue)
-    row = _run("release.sql", listed, person, item=item_id, token=token)
-    return _outcome(listed, row) if row else _refuse(listed, person, item_id, lost=True)
+    listed, person = may_claim(actor, queue)
+    row = run("release.sql", listed, person, item=item_id, token=token)
+    return outcome(listed, row) if row else refuse(listed, person, item_id, lost=True)
 
 
-def _may_claim(actor: Actor, name: str) -> tuple[Queue, User]:
+def may_claim(actor: Actor, name: str) -> tuple[Queue, User]:
     """Check the queue's own permission and mode; the command's permission alone opens no queue."""
     listed = queues.get(name)
     if actor.user is None or not actor.user.has_perm(listed.work):
@@ -102,11 +117,11 @@ def _may_claim(actor: Actor, name: str) -> tuple[Queue, User]:
     return listed, actor.user
 
 
-def _lock_cap(listed: Queue, person: User, *, besides: int | None = None) -> None:
+def lock_cap(listed: Queue, person: User, *, besides: int | None = None) -> None:
     """Lock the person's membership, then refuse when the cap of live holds is reached."""
     if not Membership.objects.select_for_update(no_key=True).filter(user=person).exists():
         raise NotPermitted("not-permitted", _("You may not work in this queue."))
-    (held,) = _run("held.sql", listed, person, item=besides or 0) or (0,)
+    (held,) = run("held.sql", listed, person, item=besides or 0) or (0,)
     if held >= listed.claims.max_held:
         raise Refusal(
             "cap-reached",
@@ -119,14 +134,18 @@ def _lock_cap(listed: Queue, person: User, *, besides: int | None = None) -> Non
         )
 
 
-def _run(file: str, listed: Queue, person: User, **values: Any) -> tuple[Any, ...] | None:
+def run(
+    file: str, listed: Queue, person: User, *, narrowed: names.Composable = _WIDE, **values: Any
+) -> tuple[Any, ...] | None:
     """Run one statement over the queue's table in the open tenant; return its first row."""
-    text = names.SQL(sql.read(_SQL / file)).format(items=names.Identifier(listed.model._meta.db_table))
+    items = names.Identifier(listed.model._meta.db_table)
+    text = names.SQL(sql.read(_SQL / file)).format(items=items, narrowed=narrowed)
     claims = listed.claims
     bound = {
         "tenant": scope.current().pk,
         "open": list(listed.model.OPEN),
         "person": person.pk,
+        "model": listed.model._meta.model_name,
         "lease": claims.lease,
         "max_hold": claims.max_hold,
         **values,
@@ -136,25 +155,17 @@ def _run(file: str, listed: Queue, person: User, **values: Any) -> tuple[Any, ..
         return cursor.fetchone()
 
 
-def _outcome(listed: Queue, row: tuple[Any, ...]) -> Outcome:
+def outcome(listed: Queue, row: tuple[Any, ...]) -> Outcome:
+    """Report a hold: its item, its token and its end."""
     item_id, token, lease_until = row
-    target = f"{listed.model._meta.model_name}:{item_id}"
-    return Outcome(
-        target=target, data={"item_id": item_id, "token": token, "lease_until": wording.instant(lease_until)}
-    )
+    named = target(queue=listed.name, item_id=item_id)
+    return Outcome(target=named, data={"item_id": item_id, "token": token, "lease_until": wording.instant(lease_until)})
 
 
-def _refuse(listed: Queue, person: User, item_id: int, *, lost: bool = False) -> NoReturn:
+def refuse(listed: Queue, person: User, item_id: int, *, lost: bool = False) -> NoReturn:
     """Say why the item could not be held, or why the hold is no more."""
     item = listed.model.objects.select_related("claim_holder").filter(pk=item_id).first()
     raise wording.why_not(item, now=database_now(), reader=person, lost=lost)
-
-
-def database_now() -> datetime:
-    """Read the clock by which claims live and end."""
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT clock_timestamp()")
-        return cursor.fetchone()[0]
 
 
 def renew_every(listed: Queue) -> timedelta:

@@ -18,7 +18,7 @@ from django.db.models import F, Q, QuerySet
 from django.utils.formats import number_format
 
 from backoffice.tenants.models import User
-from queues import claiming
+from queues import clocks
 from queues.base import Queue
 from queues.models import QueueItem
 from queues.models.item import list_order, open_items
@@ -52,7 +52,7 @@ class Count:
 def matching(*, queue: Queue, filters: Mapping[str, str], person: User | None = None) -> QuerySet[QueueItem]:
     """Return the items that the filters let through, unordered.
 
-    Known filters are the queue's own, `q` (search) and `claim` ("mine", "held", "free"); others are
+    Known filters are the queue's own, `q` (search) and `claim` ("mine", "held", "free", "snoozed"); others are
     ignored. Without `state` these are the open items.
     """
     wanted = {name: value.replace("\x00", "").strip()[:200] for name, value in filters.items() if value}
@@ -66,14 +66,18 @@ def matching(*, queue: Queue, filters: Mapping[str, str], person: User | None = 
             found |= Q(**{f"{field}__icontains": text})
         rows = rows.filter(found)
     if person is not None and wanted.get("claim") in _CLAIMS:
-        rows = rows.filter(_CLAIMS[wanted["claim"]](person, claiming.database_now()))
+        rows = rows.filter(_CLAIMS[wanted["claim"]](person, clocks.database_now()))
     return rows
 
 
 _CLAIMS = {
     "mine": lambda person, now: Q(claim_holder=person, lease_until__gt=now),
     "held": lambda person, now: Q(claim_holder__isnull=False, lease_until__gt=now),
-    "free": lambda person, now: Q(claim_holder__isnull=True) | Q(lease_until__lte=now),
+    "free": lambda person, now: (
+        (Q(claim_holder__isnull=True) | Q(lease_until__lte=now))
+        & (Q(snoozed_until__isnull=True) | Q(snoozed_until__lte=now))
+    ),
+    "snoozed": lambda person, now: Q(snoozed_until__gt=now),
 }
 
 
@@ -104,7 +108,7 @@ def page(
         items=items,
         after=_write_key(items[-1]) if items and (more or back) else "",
         before=_write_key(items[0]) if items and (more if back else key is not None) else "",
-        as_of=claiming.database_now(),
+        as_of=clocks.database_now(),
     )
 
 

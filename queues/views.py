@@ -15,7 +15,7 @@ from django.utils.translation import gettext as _
 
 from backoffice.errors import NotPermitted, Refusal, UnknownDefinition
 from backoffice.pages import Page
-from queues import acting, claiming, item_page, list_page, showing, taking
+from queues import acting, claiming, item_page, list_page, showing
 from queues.base import ClaimMode, Queue, queues
 from queues.models import QueueItem
 
@@ -92,7 +92,8 @@ class QueuePage(Page):
         """Hold the next free item within the filters that the person works under."""
         filters = list_page.filters_of(queue=self.queue, query=self.request.GET)
         filters.pop("claim", None)
-        return taking.take_next(actor=self.actor, queue=self.queue, filters=filters, key=key)
+        outcome = claiming.claim_next(actor=self.actor, queue=self.queue.name, filters=filters, key=key)
+        return int(outcome.data["item_id"])
 
     def to_item(self, item_id: int) -> HttpResponse:
         return _see(reverse("item", args=[self.queue.name, item_id]) + self.suffix)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from datetime import datetime
 
 from django.utils import formats, timezone
@@ -45,27 +46,61 @@ def why_not(item: QueueItem | None, *, now: datetime, reader: User, lost: bool =
     return Refusal("not-claimed", _("Claim this item first."))
 
 
-def nothing_free(others: int, next_free: datetime | None, mine: int, sleeping: int, left: int) -> str:
+@dataclass(frozen=True)
+class Standing:
+    """Where the open items within a filter are, as sql/standing.sql counts them for one person."""
+
+    others: int = 0
+    next_free: datetime | None = None
+    mine: int = 0
+    asleep: int = 0
+    next_awake: datetime | None = None
+    skipped: int = 0
+    next_return: datetime | None = None
+    left: int = 0
+
+
+def nothing_free(standing: Standing, *, now: datetime, filtered: bool = False) -> str:
     """Say why claim-next found nothing, and when it is worth to ask again."""
-    if left:
+    if standing.left:
         return _("Others are taking the last items right now. Try again.")
     parts = []
-    if others and next_free is not None:
-        time = formats.time_format(timezone.localtime(next_free), "H:i")
+    if standing.others and standing.next_free is not None:
         parts.append(
             ngettext(
                 "%(count)d is held by others, free at %(time)s at the latest",
                 "%(count)d are held by others, the next is free at %(time)s",
-                others,
+                standing.others,
             )
-            % {"count": others, "time": time}
+            % {"count": standing.others, "time": clock(standing.next_free, now=now)}
         )
-    if mine:
-        parts.append(ngettext("%(count)d is yours already", "%(count)d are yours already", mine) % {"count": mine})
-    if sleeping:
-        parts.append(ngettext("%(count)d is snoozed", "%(count)d are snoozed", sleeping) % {"count": sleeping})
+    if standing.mine:
+        words = ngettext("%(count)d is yours already", "%(count)d are yours already", standing.mine)
+        parts.append(words % {"count": standing.mine})
+    if standing.asleep and standing.next_awake is not None:
+        parts.append(
+            ngettext(
+                "%(count)d is snoozed until %(time)s",
+                "%(count)d are snoozed, the first until %(time)s",
+                standing.asleep,
+            )
+            % {"count": standing.asleep, "time": clock(standing.next_awake, now=now)}
+        )
+    if standing.skipped and standing.next_return is not None:
+        parts.append(
+            ngettext(
+                "you skipped %(count)d, which returns at %(time)s",
+                "you skipped %(count)d, the first returns at %(time)s",
+                standing.skipped,
+            )
+            % {"count": standing.skipped, "time": clock(standing.next_return, now=now)}
+        )
     if not parts:
-        return _("Nothing is waiting in this queue.")
+        return (
+            _("Nothing that matches these filters is waiting.") if filtered else _("Nothing is waiting in this queue.")
+        )
+    if filtered:
+        return _("Nothing that matches these filters is free now: %(why)s.") % {"why": "; ".join(parts)}
     return _("Nothing is free now: %(why)s.") % {"why": "; ".join(parts)}
 
 

@@ -157,5 +157,6 @@ def _audit_refusal(command: Command, actor: Actor, arguments: dict[str, Any], re
             act=command.name,
             outcome=AuditEvent.Outcome.REFUSED,
             code=refusal.code,
+            target=command.target_of(arguments),
             data={"arguments": _public(command, arguments)},
         )

@@ -4,5 +4,6 @@ from queues.models.disputes import Dispute
 from queues.models.item import QueueItem
 from queues.models.payouts import Payout
 from queues.models.reviews import AccountReview
+from queues.models.skips import ItemSkip
 
-__all__ = ["AccountReview", "Dispute", "Payout", "QueueItem"]
+__all__ = ["AccountReview", "Dispute", "ItemSkip", "Payout", "QueueItem"]

@@ -41,4 +41,7 @@ class Dispute(QueueItem):
             models.CheckConstraint(condition=Q(amount__gt=0), name="dispute_amount"),
             models.CheckConstraint(condition=Q(currency__regex=r"^[A-Z]{3}$"), name="dispute_currency"),
         ]
-        indexes = item_indexes("dispute", open_states=("open",))
+        indexes = [
+            *item_indexes("dispute", open_states=("open",)),
+            models.Index(fields=["tenant", "customer", "-id"], name="dispute_same_customer"),
+        ]

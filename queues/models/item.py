@@ -97,6 +97,7 @@ def item_indexes(prefix: str, *, open_states: tuple[str, ...]) -> list[models.In
 
     `list`: open items in list order. `free`: the same, unheld: the best free candidate. `age`: the
     oldest open item, a figure of every front page. `held`: by the lease's end: the expired candidates.
+    `asleep`: by the end of the snooze.
     `holder`: one person's live claims, for the cap. `state`: the decided ones by state, for the list's
     filter.
     """
@@ -110,6 +111,9 @@ def item_indexes(prefix: str, *, open_states: tuple[str, ...]) -> list[models.In
         models.Index(F("tenant"), F("opened_at"), condition=is_open, name=f"{prefix}_age"),
         models.Index(
             F("tenant"), F("lease_until"), condition=is_open & Q(claim_holder__isnull=False), name=f"{prefix}_held"
+        ),
+        models.Index(
+            F("tenant"), F("snoozed_until"), condition=is_open & Q(snoozed_until__isnull=False), name=f"{prefix}_asleep"
         ),
         models.Index(F("tenant"), F("claim_holder"), condition=Q(claim_holder__isnull=False), name=f"{prefix}_holder"),
         models.Index(F("tenant"), F("state"), *order[1:], condition=~is_open, name=f"{prefix}_state"),

@@ -31,4 +31,7 @@ class AccountReview(QueueItem):
             *item_constraints("review", states=["open", "cleared", "escalated"], open_states=("open",)),
             models.CheckConstraint(condition=Q(country__regex=r"^[A-Z]{2}$"), name="review_country"),
         ]
-        indexes = item_indexes("review", open_states=("open",))
+        indexes = [
+            *item_indexes("review", open_states=("open",)),
+            models.Index(fields=["tenant", "holder", "-id"], name="review_same_holder"),
+        ]

@@ -1,7 +1,15 @@
--- Hold the first item of the list that nobody holds: the better of two candidates, each by a partial
--- index of its own (one query over "free or expired" slows down with every held row before it).
+-- Hold the first item of the list that nobody holds and the person did not skip: the best of three
+-- candidates, each by a partial index of its own (one query over "free or expired" slows down with
+-- every held row before it). {narrowed} is the list's filter, compiled by queues/narrowing.py.
 WITH clock AS MATERIALIZED (
     SELECT clock_timestamp() AS instant
+), skipped AS MATERIALIZED (
+    SELECT ARRAY(SELECT item
+                   FROM queues_itemskip
+                  WHERE tenant_id = %(tenant)s
+                    AND person_id = %(person)s
+                    AND model = %(model)s
+                    AND until > (SELECT instant FROM clock)) AS ids
 ), free AS (
     SELECT id, score, opened_at
       FROM {items}
@@ -9,6 +17,7 @@ WITH clock AS MATERIALIZED (
        AND state = ANY(%(open)s)
        AND claim_holder_id IS NULL
        AND snoozed_until IS NULL
+       AND id <> ALL ((SELECT ids FROM skipped)::bigint[]){narrowed}
      ORDER BY score DESC NULLS LAST, opened_at, id
      LIMIT 1
        FOR UPDATE SKIP LOCKED
@@ -19,13 +28,25 @@ WITH clock AS MATERIALIZED (
        AND state = ANY(%(open)s)
        AND claim_holder_id IS NOT NULL
        AND lease_until <= (SELECT instant FROM clock)
+       AND id <> ALL ((SELECT ids FROM skipped)::bigint[]){narrowed}
      -- "+ 0" keeps the planner off the list's index: it would walk all of it where nothing has lapsed.
+     ORDER BY score + 0 DESC NULLS LAST, opened_at, id
+     LIMIT 1
+       FOR UPDATE SKIP LOCKED
+), awake AS (
+    SELECT id, score, opened_at
+      FROM {items}
+     WHERE tenant_id = %(tenant)s
+       AND state = ANY(%(open)s)
+       AND claim_holder_id IS NULL
+       AND snoozed_until <= (SELECT instant FROM clock)
+       AND id <> ALL ((SELECT ids FROM skipped)::bigint[]){narrowed}
      ORDER BY score + 0 DESC NULLS LAST, opened_at, id
      LIMIT 1
        FOR UPDATE SKIP LOCKED
 ), best AS (
     SELECT id
-      FROM (TABLE free UNION ALL TABLE expired) AS candidate
+      FROM (TABLE free UNION ALL TABLE expired UNION ALL TABLE awake) AS candidate
      ORDER BY score DESC NULLS LAST, opened_at, id
      LIMIT 1
 )
@@ -33,7 +54,8 @@ UPDATE {items} AS item
    SET claim_holder_id = %(person)s,
        claim_token = item.claim_token + 1,
        claimed_at = clock.instant,
-       lease_until = clock.instant + %(lease)s
+       lease_until = clock.instant + %(lease)s,
+       snoozed_until = NULL
   FROM best, clock
  WHERE item.id = best.id
    AND item.tenant_id = %(tenant)s

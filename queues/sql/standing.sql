@@ -1,9 +1,34 @@
--- Count who stands in the way: the open items that others hold, one's own, and the sleeping ones.
-SELECT count(*) FILTER (WHERE claim_holder_id <> %(person)s AND lease_until > clock.instant),
-       min(lease_until) FILTER (WHERE claim_holder_id <> %(person)s AND lease_until > clock.instant),
-       count(*) FILTER (WHERE claim_holder_id = %(person)s AND lease_until > clock.instant),
-       count(*) FILTER (WHERE claim_holder_id IS NULL AND snoozed_until IS NOT NULL),
-       count(*) FILTER (WHERE (claim_holder_id IS NULL AND snoozed_until IS NULL) OR lease_until <= clock.instant)
-  FROM {items}, (SELECT clock_timestamp() AS instant) AS clock
- WHERE tenant_id = %(tenant)s
-   AND state = ANY(%(open)s)
+-- Say who stands in the way within the list's filter: the open items that others hold, one's own, the
+-- sleeping ones, those one skipped, and those left to take; each beside the next instant that frees one.
+WITH clock AS MATERIALIZED (
+    SELECT clock_timestamp() AS instant
+), skipped AS MATERIALIZED (
+    SELECT item, until
+      FROM queues_itemskip
+     WHERE tenant_id = %(tenant)s
+       AND person_id = %(person)s
+       AND model = %(model)s
+       AND until > (SELECT instant FROM clock)
+), standing AS (
+    SELECT id,
+           lease_until,
+           snoozed_until,
+           CASE WHEN lease_until > (SELECT instant FROM clock)
+                THEN CASE WHEN claim_holder_id = %(person)s THEN 'mine' ELSE 'theirs' END
+                WHEN claim_holder_id IS NULL AND snoozed_until > (SELECT instant FROM clock) THEN 'asleep'
+                WHEN id = ANY (ARRAY(SELECT item FROM skipped)) THEN 'skipped'
+                ELSE 'left' END AS place
+      FROM {items}
+     WHERE tenant_id = %(tenant)s
+       AND state = ANY(%(open)s){narrowed}
+)
+SELECT count(*) FILTER (WHERE place = 'theirs'),
+       min(standing.lease_until) FILTER (WHERE place = 'theirs'),
+       count(*) FILTER (WHERE place = 'mine'),
+       count(*) FILTER (WHERE place = 'asleep'),
+       min(standing.snoozed_until) FILTER (WHERE place = 'asleep'),
+       count(*) FILTER (WHERE place = 'skipped'),
+       min(skipped.until) FILTER (WHERE place = 'skipped'),
+       count(*) FILTER (WHERE place = 'left')
+  FROM standing
+  LEFT JOIN skipped ON skipped.item = standing.id

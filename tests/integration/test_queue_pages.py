@@ -135,7 +135,7 @@ def test_claim_next_stays_within_the_filters(tenant: Tenant, client: Client) -> 
     assert response["Location"] == f"{LIST}{items[2].pk}/?currency=JPY"
     again = post(client, f"{LIST}claim-next/?currency=JPY")
     assert again.status_code == 409
-    assert "Nothing that matches these filters is free now." in page(again)
+    assert "Nothing that matches these filters is free now: 1 is yours already." in page(again)
 
 
 @pytest.mark.parametrize("filters", ["", "?currency=GBP"])

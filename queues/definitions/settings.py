@@ -1,0 +1,22 @@
+"""What operators change about working in a queue."""
+
+from backoffice import livesettings
+from backoffice.livesettings import Setting
+
+
+@livesettings.register
+class SkipMinutes(Setting):
+    """How long a skipped item stays behind for the person who skipped it; others are given it meanwhile."""
+
+    name = "queues.skip_minutes"
+    default, minimum, maximum = 60, 1, 1440
+    unit = "minutes"
+
+
+@livesettings.register
+class UndoSeconds(Setting):
+    """How long a person may take back their own last decision on an item."""
+
+    name = "queues.undo_seconds"
+    default, minimum, maximum = 60, 5, 3600
+    unit = "seconds"
