@@ -1,0 +1,11 @@
+-- A batch of a tenant's jobs that nobody runs, with all that hangs on them.
+WITH old AS (
+    SELECT id FROM job WHERE tenant_id = %(tenant)s AND state <> 'running' ORDER BY id LIMIT %(limit)s FOR UPDATE
+), events AS (
+    DELETE FROM job_event USING old WHERE job_event.job_id = old.id
+), steps AS (
+    DELETE FROM job_step USING old WHERE job_step.job_id = old.id
+), jobs AS (
+    DELETE FROM job USING old WHERE job.id = old.id RETURNING job.id
+)
+SELECT count(*) FROM jobs
