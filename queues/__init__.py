@@ -33,6 +33,7 @@ if TYPE_CHECKING:
         rules,
     )
     from queues.inputs import Age, Field, Flag, Lookup, Money, Ramp, Step
+    from queues.reference import InReference
 
 __all__ = [
     "Action",
@@ -43,6 +44,7 @@ __all__ = [
     "ClaimMode",
     "Field",
     "Flag",
+    "InReference",
     "Lookup",
     "Money",
     "Queue",
@@ -64,5 +66,6 @@ __getattr__ = exports(
         ),
         **dict.fromkeys(["queue_for", "queues", "register", "rules"], "base"),
         **dict.fromkeys(["Age", "Field", "Flag", "Lookup", "Money", "Ramp", "Step"], "inputs"),
+        "InReference": "reference",
     },
 )

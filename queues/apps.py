@@ -10,4 +10,4 @@ class QueuesConfig(AppConfig):
 
     def ready(self) -> None:
         from queues import acting, claiming, demo, scoring, sweeping  # noqa: F401  (registers their commands)
-        from queues.ingest import loading  # noqa: F401  (the same)
+        from queues.ingest import loading, rates  # noqa: F401  (the same)

@@ -26,12 +26,13 @@ from backoffice.errors import Refusal
 from backoffice.people import founding
 from backoffice.tenants import scope
 from backoffice.tenants.models import PLATFORM_ID, Membership, Tenant, User
-from queues import generator, scoring
+from queues import generator, reference, scoring
 from queues.base import queue_for
-from queues.models import AccountReview, Dispute, Payout, QueueItem
+from queues.ingest import rates as loading_rates
+from queues.models import AccountReview, Dispute, Payout, QueueItem, ReferenceRate
 
 ACTOR = Actor.system("demo", acting_for="first run")
-TENANTS = (("acme", "Acme", "Europe/London"), ("globex", "Globex", "Europe/Berlin"))
+TENANTS = (("acme", "Acme", "Europe/London", "GBP"), ("globex", "Globex", "Europe/Berlin", "EUR"))
 PEOPLE = (
     ("staff", "Mateo Álvarez", "staff"),
     ("staff2", "Ingrid Sørensen", "staff"),
@@ -86,20 +87,25 @@ def seed(*, now: datetime) -> list[str]:
     platform = Tenant.objects.get(pk=PLATFORM_ID)
     with scope.open(platform):
         _make_people([OPERATOR], shared)
-    for slug, name, zone in TENANTS:
-        tenant = _tenant(platform, slug, name, zone)
+    for slug, name, zone, currency in TENANTS:
+        tenant = _tenant(platform, slug, name, zone, currency)
         with scope.open(tenant):
             _make_people([(f"{who}@{slug}.example", name, role) for who, name, role in PEOPLE], shared)
             for who, _name, role in PEOPLE:
                 if role == "finance":
                     stepup.enrol_demo(User.objects.get(email=f"{who}@{slug}.example"))
+            if not ReferenceRate.objects.exists():
+                day, rates = reference.today(now), list(generator.rates(base=currency, today=reference.today(now)))
+                commands.dispatch(
+                    loading_rates.load_rates, actor=ACTOR, key=f"demo:rates:{day}", sha256="0" * 64, rates=rates
+                )
             if not Payout.objects.exists():
                 filled = commands.dispatch(fill, actor=ACTOR, key="demo:fill", now=now.isoformat())
                 made += [f"{name}: {count:,} {kind}" for kind, count in filled.data.items()]
     return made
 
 
-def _tenant(platform: Tenant, slug: str, name: str, zone: str) -> Tenant:
+def _tenant(platform: Tenant, slug: str, name: str, zone: str, currency: str) -> Tenant:
     tenant = Tenant.objects.filter(slug=slug).first()
     if tenant is None:
         with scope.open(platform):
@@ -110,6 +116,7 @@ def _tenant(platform: Tenant, slug: str, name: str, zone: str) -> Tenant:
                 slug=slug,
                 name=name,
                 time_zone=zone,
+                currency=currency,
                 demo=True,
             )
         return Tenant.objects.get(slug=slug)

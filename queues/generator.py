@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from datetime import datetime, timedelta
+from datetime import date, datetime, timedelta
 from decimal import Decimal
 from random import Random
 from typing import Any
@@ -87,6 +87,16 @@ def reviews(*, tenant: str, now: datetime, count: int = REVIEWS) -> Iterator[dic
             "holder": random.choice((*_PEOPLE, *_FIRMS)),
             "country": random.choice(_COUNTRIES),
         }
+
+
+def rates(*, base: str, today: date, days: int = 5) -> Iterator[list[str]]:
+    """Yield the last days' reference rates against the base currency, as a file of them has them."""
+    worth = {code: Decimal(str(units)) for code, _weight, units in _CURRENCIES}
+    for back in range(days, 0, -1):
+        day = today - timedelta(days=back)
+        for code in sorted(worth.keys() - {base}):
+            drift = 1 + Decimal((day.toordinal() * 7 + len(code) * sum(map(ord, code))) % 9 - 4) / 1000
+            yield [day.isoformat(), code, f"{worth[code] / worth[base] * drift:.6f}", "Demo rates"]
 
 
 def _random(tenant: str, kind: str) -> Random:

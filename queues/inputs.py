@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import date, datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
@@ -59,9 +59,29 @@ class Field:
     def unit(self) -> Expression | F:
         return Value("", TextField())
 
+    def scale(self, now: datetime) -> Any:
+        """Return what one unit of the rule's thresholds is worth in the value's own; None where they are the same."""
+        return None
+
+    def basis(self, now: datetime) -> Any:
+        """Return what the scale came from, as JSON stored beside the value; None where there is no scale."""
+        return None
+
     def show(self, value: str, unit: str) -> str:
         """Write the stored value for people in the active language."""
         return value
+
+    def threshold(self, number: int) -> str:
+        """Write one of the rule's thresholds for people."""
+        return self.show(str(number), "")
+
+    def note(self, stored: Mapping[str, Any], *, today: date | None, stale_days: int) -> str:
+        """Say what is wrong with the stored value, on a day: no rate, an old one."""
+        return ""
+
+    def origin(self, stored: Mapping[str, Any]) -> str:
+        """Say what else the points came from: the rate, its source and its day."""
+        return ""
 
 
 @dataclass(frozen=True)
@@ -129,12 +149,28 @@ class Input:
         """Return the value's unit as an ORM expression: a currency, or nothing."""
         return Value("", TextField())
 
+    def basis(self, now: datetime) -> Any:
+        """Return what else the points come from, as a JSON expression; None where there is nothing else."""
+        return None
+
     def points_sql(self, now: datetime) -> Any:
         """Return the points as an ORM expression: a whole number, never null."""
         raise NotImplementedError
 
     def words(self, value: str, unit: str, points: int) -> str:
         """Write the stored value for people in the active language."""
+        raise NotImplementedError
+
+    def note(self, stored: Mapping[str, Any], *, today: date | None, stale_days: int) -> str:
+        """Say what is wrong with the stored value on a day, or nothing."""
+        return ""
+
+    def origin(self, stored: Mapping[str, Any]) -> str:
+        """Say what else the stored points came from, or nothing."""
+        return ""
+
+    def rule_words(self) -> str:
+        """Say how the input gives its points, in the active language."""
         raise NotImplementedError
 
     def said(self, points: int) -> bool:
@@ -162,8 +198,17 @@ class _OfSource(Input):
     def unit(self) -> Any:
         return self.source.unit()
 
+    def basis(self, now: datetime) -> Any:
+        return self.source.basis(now)
+
     def words(self, value: str, unit: str, points: int) -> str:
         return self.source.show(value, unit)
+
+    def note(self, stored: Mapping[str, Any], *, today: date | None, stale_days: int) -> str:
+        return self.source.note(stored, today=today, stale_days=stale_days)
+
+    def origin(self, stored: Mapping[str, Any]) -> str:
+        return self.source.origin(stored)
 
 
 @dataclass(frozen=True)
@@ -190,6 +235,11 @@ class Ramp(_OfSource):
 
     def _share(self, now: datetime, full: int) -> Any:
         # Whole-number division of doubled terms: the exact value rounded half up, with no quotient cut short.
+        # For the same reason the threshold is converted and not the value: that would divide.
+        if (scale := self.source.scale(now)) is not None:
+            capped = "least(greatest({0}::numeric, 0), {2} * {3})"
+            form = f"coalesce(div(2 * {{1}} * {capped} + {{2}} * {{3}}, 2 * {{2}} * {{3}}), 0)::int"
+            return Written(form, self.source.value(now), Value(self.points), Value(full), scale, output_field=WHOLE)
         form = "div(2 * {1} * least(greatest({0}::numeric, 0), {2}) + {2}, 2 * {2})::int"
         return Written(form, self.source.value(now), Value(self.points), Value(full), output_field=WHOLE)
 
@@ -208,6 +258,13 @@ class Ramp(_OfSource):
             found.append("full_at is a number per currency exactly where the source is Money")
         return found
 
+    def rule_words(self) -> str:
+        if isinstance(self.full_at, Mapping):
+            full = ", ".join(money.show(Decimal(value), code) for code, value in sorted(self.full_at.items()))
+        else:
+            full = self.source.threshold(self.full_at)
+        return _("0 to %(points)d points, rising evenly up to %(full)s") % {"points": self.points, "full": full}
+
 
 @dataclass(frozen=True)
 class Step(_OfSource):
@@ -220,11 +277,10 @@ class Step(_OfSource):
         return max(points for _threshold, points in self.steps)
 
     def points_sql(self, now: datetime) -> Any:
-        value = self.source.value(now)
+        value, scale = self.source.value(now), self.source.scale(now)
+        form, more = ("{0}::numeric >= {1}", ()) if scale is None else ("{0}::numeric >= {1} * {2}", (scale,))
         reached = [
-            When(
-                Written("{0}::numeric >= {1}", value, Value(threshold), output_field=models.BooleanField()), then=points
-            )
+            When(Written(form, value, Value(threshold), *more, output_field=models.BooleanField()), then=points)
             for threshold, points in sorted(self.steps, reverse=True)
         ]
         return Case(*reached, default=Value(0), output_field=WHOLE)
@@ -236,6 +292,13 @@ class Step(_OfSource):
         if isinstance(self.source, Money):
             found.append("a step cannot read Money: its thresholds would mix currencies")
         return found
+
+    def rule_words(self) -> str:
+        steps = [
+            _("%(points)d from %(value)s") % {"points": points, "value": self.source.threshold(value)}
+            for value, points in self.steps
+        ]
+        return _("points in steps: %(steps)s") % {"steps": ", ".join(steps)}
 
 
 @dataclass(frozen=True)
@@ -269,6 +332,9 @@ class Flag(Input):
     def problems(self) -> list[str]:
         return _whole_points(self.points)
 
+    def rule_words(self) -> str:
+        return _("%(points)d points for: %(text)s") % {"points": self.points, "text": self.text}
+
 
 @dataclass(frozen=True)
 class Lookup(_OfSource):
@@ -294,6 +360,10 @@ class Lookup(_OfSource):
 
     def problems(self) -> list[str]:
         return _whole_points(*self.table.values(), self.default) + ([] if self.table else ["the table is empty"])
+
+    def rule_words(self) -> str:
+        table = ", ".join(f"{name}: {points}" for name, points in sorted(self.table.items()))
+        return _("points by value: %(table)s; otherwise %(default)d") % {"table": table, "default": self.default}
 
 
 def _leaves(condition: Q) -> list[tuple[str, Any]]:

@@ -18,9 +18,10 @@ from django.db.models.functions import Cast
 from django.utils.translation import gettext as _
 from psycopg import sql as names
 
-from backoffice import commands, sql
+from backoffice import commands, livesettings, sql
 from backoffice.commands import Actor, Outcome, command
 from backoffice.tenants import scope
+from queues import reference
 from queues.base import Queue, ScoreRule, queues, rules
 from queues.inputs import Input
 from queues.models import QueueItem
@@ -38,11 +39,17 @@ class Row:
     words: str
     points: int
     most: int | None
+    origin: str = ""
+    before: str = ""
 
 
 @dataclass(frozen=True)
 class Explanation:
-    """Why an item has its score: the sentence, the inputs, the rule with its citation and version."""
+    """Why an item has its score: the sentence, the inputs, the rule with its citation and version.
+
+    `score` is what the rule gave; an override stands apart, in the item's own fields. `changes` says
+    what the last scoring that changed it changed: "age +24 → +27".
+    """
 
     sentence: str
     rows: list[Row]
@@ -51,6 +58,8 @@ class Explanation:
     version: int | None
     citation: str
     scored_at: datetime | None
+    changes: tuple[str, ...] = ()
+    before_at: datetime | None = None
 
 
 def rescore(*, actor: Actor, queue: str, now: datetime, key: str) -> int:
@@ -94,7 +103,8 @@ def score_range(listed: Queue, *, first: int, last: int, now: datetime, decided:
     text = names.SQL(sql.read(_SQL / "rescore.sql")).format(items=names.Identifier(table))
     # The SELECT is Django's own text with its values apart; it takes the place of one marked line.
     statement = text.as_string(connection.connection).replace("/* the rule's SELECT */", fresh)
-    bound = (*params, rule.name, rule.version, now, scope.current().pk, first, last, rule.name, rule.version)
+    bound = (*params, now, rule.version, rule.name, rule.version, now, scope.current().pk, first, last)
+    bound = (*bound, rule.name, rule.version, now)
     with connection.cursor() as cursor:
         # A range of a table that was just filled looks like one row to the planner, and a nested loop
         # over 10,000 rows and 10,000 scores takes minutes. A hash join suits every size.
@@ -126,6 +136,8 @@ def _stored(one: Input, now: datetime) -> Func:
         "unit": Cast(one.unit(), TextField()),
         "points": one.points_sql(now),
     }
+    if (basis := one.basis(now)) is not None:
+        pairs["basis"] = basis
     arguments = [part for name, value in pairs.items() for part in (Cast(Value(name), TextField()), value)]
     return Func(*arguments, function="jsonb_build_object", output_field=JSONField())
 
@@ -138,27 +150,57 @@ def ranges(listed: Queue) -> list[tuple[int, int]]:
         return [(first, last) for first, last in cursor.fetchall()]
 
 
-def explain(item: QueueItem) -> Explanation:
-    """Say why the item has its score, in the active language, from what was stored beside it."""
+def explain(item: QueueItem, *, now: datetime | None = None, stale_days: int | None = None) -> Explanation:
+    """Say why the item has its score, in the active language, from what was stored beside it.
+
+    With `now` it also says which rates are older than `stale_days`, the live setting's days when not given.
+    """
     rule = rules.get(item.score_rule) if item.score_rule in rules else None
     declared = {one.name: one for one in rule.inputs} if rule else {}
-    rows, said = [], []
+    today = reference.today(now) if now else None
+    if today and stale_days is None:
+        stale_days = livesettings.get("queues.rate_days") if any(one.get("basis") for one in item.score_inputs) else 0
+    before = {one["name"]: one for one in (item.score_before or {}).get("inputs", ())}
+    rows, said, changes = [], [], []
     for stored in item.score_inputs:
         one = declared.get(stored["name"])
         words = _words(one, stored)
-        rows.append(Row(stored["name"], words, stored["points"], one.most if one else None))
+        note = one.note(stored, today=today, stale_days=stale_days or 0) if one else ""
+        whole = ", ".join(filter(None, (words, note)))
+        known = before.get(stored["name"])
+        was = f"+{known['points']}" if known and known["points"] != stored["points"] else ""
+        if was:
+            changes.append(f"{title(stored['name'])} {was} → +{stored['points']}")
+        origin = one.origin(stored) if one else ""
+        rows.append(Row(stored["name"], whole, stored["points"], one.most if one else None, origin, was))
         if one is None or one.said(stored["points"]):
-            said.append(f"{words} (+{stored['points']})")
-    title = str(rule.title) if rule else _("score")
+            said.append(f"{whole} (+{stored['points']})")
+    named = str(rule.title) if rule else _("score")
+    score = computed(item)
+    at = (item.score_before or {}).get("at")
     return Explanation(
-        sentence=f"{title} {item.score}: {', '.join(said)}" if item.score is not None else _("not scored yet"),
+        sentence=f"{named} {score}: {', '.join(said)}" if score is not None else _("not scored yet"),
         rows=rows,
-        score=item.score,
+        score=score,
         rule=item.score_rule,
         version=item.score_version,
         citation=str(rule.citation) if rule else "",
         scored_at=item.scored_at,
+        changes=tuple(changes),
+        before_at=datetime.fromisoformat(at) if at else None,
     )
+
+
+def computed(item: QueueItem) -> int | None:
+    """Return what the rule gave, whether or not somebody set another score."""
+    if item.override_score is None:
+        return item.score
+    return sum(one["points"] for one in item.score_inputs)
+
+
+def title(name: str) -> str:
+    """Write an input's name for people: "evidence-missing" is "Evidence missing"."""
+    return name.replace("-", " ").replace("_", " ").capitalize()
 
 
 def _words(one: Input | None, stored: dict[str, Any]) -> str:

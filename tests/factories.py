@@ -10,10 +10,14 @@ from backoffice.tenants.models import Membership, Tenant, User
 _numbers = count(1)
 
 
-def make_tenant(*, slug: str = "", name: str = "", time_zone: str = "UTC", demo: bool = False) -> Tenant:
+def make_tenant(
+    *, slug: str = "", name: str = "", time_zone: str = "UTC", currency: str = "EUR", demo: bool = False
+) -> Tenant:
     """Create a tenant."""
     slug = slug or f"tenant-{next(_numbers)}"
-    return Tenant.objects.create(slug=slug, name=name or slug.title(), time_zone=time_zone, demo=demo)
+    return Tenant.objects.create(
+        slug=slug, name=name or slug.title(), time_zone=time_zone, currency=currency, demo=demo
+    )
 
 
 def make_person(

@@ -11,7 +11,7 @@ from backoffice import clock
 from backoffice.commands import Actor
 from backoffice.tenants.models import Tenant
 from queues import scoring
-from queues.models import AccountReview, Dispute, Payout
+from queues.models import AccountReview, Dispute, Payout, ReferenceRate
 
 PAYEES = [
     ("Ada Lovelace Ltd", "1900.00", "GBP", 6),
@@ -23,8 +23,24 @@ PAYEES = [
 ]
 
 
+RATES = {"GBP": "0.87", "EUR": "1", "USD": "1.087", "JPY": "174", "KWD": "0.334"}  # one euro in each
+
+
+def make_rates(*, tenant: Tenant, **wanted: str) -> None:
+    """Give the tenant, whose own currency is the euro, rates of yesterday."""
+    day = clock.now().date() - timedelta(days=1)
+    rates = {**RATES, **wanted}
+    made = [
+        ReferenceRate(tenant=tenant, base="EUR", currency=code, rate=Decimal(rate), as_of=day, source="Test rates")
+        for code, rate in rates.items()
+        if code != "EUR"
+    ]
+    ReferenceRate.objects.bulk_create(made, ignore_conflicts=True)
+
+
 def make_payouts(*, tenant: Tenant, count: int = len(PAYEES), prefix: str = "P", **wanted: Any) -> list[Payout]:
     """Create payouts of several currencies, scripts and ages, then score them. The second is the top."""
+    make_rates(tenant=tenant)
     made = []
     for number in range(count):
         payee, amount, currency, days = PAYEES[number % len(PAYEES)]

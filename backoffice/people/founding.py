@@ -13,11 +13,13 @@ from backoffice.commands import Actor, Outcome, command
 from backoffice.errors import Refusal
 from backoffice.tenants import roles as known
 from backoffice.tenants import scope
-from backoffice.tenants.models import Membership, Tenant, User, check_time_zone
+from backoffice.tenants.models import Membership, Tenant, User, check_currency, check_time_zone
 
 
 @command("tenant.create", permission="tenants.create_tenant", systems=("shell", "demo"))
-def create_tenant(*, actor: Actor, slug: str, name: str, time_zone: str = "UTC", demo: bool = False) -> Outcome:
+def create_tenant(
+    *, actor: Actor, slug: str, name: str, time_zone: str = "UTC", currency: str = "EUR", demo: bool = False
+) -> Outcome:
     """Create a tenant; runs in the platform's scope. Its slug never changes."""
     if not scope.current().is_platform:
         raise Refusal("platform-only", _("Tenants are created from the platform tenant."))
@@ -29,7 +31,11 @@ def create_tenant(*, actor: Actor, slug: str, name: str, time_zone: str = "UTC",
         check_time_zone(time_zone)
     except ValidationError as error:
         raise Refusal("bad-time-zone", error.messages[0]) from None
-    tenant = Tenant.objects.create(slug=slug, name=name, time_zone=time_zone, demo=demo)
+    try:
+        check_currency(currency)
+    except ValidationError as error:
+        raise Refusal("bad-currency", error.messages[0]) from None
+    tenant = Tenant.objects.create(slug=slug, name=name, time_zone=time_zone, currency=currency, demo=demo)
     return Outcome(target=f"tenant:{tenant.slug}", data={"id": tenant.pk})
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
-from queues import Age, Flag, Money, Ramp, ScoreRule, register
+from queues import Age, Flag, InReference, Ramp, ScoreRule, register
 
 
 @register
@@ -14,15 +14,10 @@ class DisputeUrgency(ScoreRule):
 
     name = "dispute.urgency-score"
     title = _("urgency")
-    version = 1
+    version = 2
     citation = _("Operations Handbook, 4.2: the order of disputes")
     inputs = (
-        Ramp(
-            "amount",
-            Money("amount"),
-            full_at={"GBP": 1_700, "EUR": 2_000, "USD": 2_200, "JPY": 340_000, "KWD": 670},
-            points=40,
-        ),
+        Ramp("amount", InReference("amount"), full_at=2_000, points=40),
         Ramp("age", Age("opened_at"), full_at=10, points=40),
         Flag("evidence", Q(evidence_received_at__isnull=True), points=20, text=_("evidence missing")),
     )

@@ -20,3 +20,12 @@ class UndoSeconds(Setting):
     name = "queues.undo_seconds"
     default, minimum, maximum = 60, 5, 3600
     unit = "seconds"
+
+
+@livesettings.register
+class RateDays(Setting):
+    """How old a reference rate may be before every score that rests on it says so."""
+
+    name = "queues.rate_days"
+    default, minimum, maximum = 7, 1, 366
+    unit = "days"

@@ -1,9 +1,11 @@
-"""The items of the built-in queues."""
+"""The items of the built-in queues, and the rates that let amounts compare."""
 
+from queues.models.challenges import ScoreChallenge
 from queues.models.disputes import Dispute
 from queues.models.item import QueueItem
 from queues.models.payouts import Payout
+from queues.models.rates import ReferenceRate
 from queues.models.reviews import AccountReview
 from queues.models.skips import ItemSkip
 
-__all__ = ["AccountReview", "Dispute", "ItemSkip", "Payout", "QueueItem"]
+__all__ = ["AccountReview", "Dispute", "ItemSkip", "Payout", "QueueItem", "ReferenceRate", "ScoreChallenge"]

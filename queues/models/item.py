@@ -20,7 +20,8 @@ class QueueItem(TenantModel):
 
     A model names its states, and which of them are `OPEN` (awaiting a decision): only an open item
     is listed for work and can be held. `claim_token` never falls and rises with every new hold.
-    `version` rises with every decision, never by claiming or scoring.
+    `version` rises with every decision, never by claiming or scoring. `score` is what the list is
+    ordered by: what the rule gave, or, while an override lasts, what a person set instead.
     """
 
     OPEN: ClassVar[tuple[str, ...]] = ()
@@ -35,6 +36,14 @@ class QueueItem(TenantModel):
     score_rule = models.CharField(max_length=100, blank=True, db_default="", editable=False)
     score_version = models.PositiveIntegerField(null=True, editable=False)
     scored_at = models.DateTimeField(null=True, editable=False)
+    score_before = models.JSONField(null=True, editable=False)  # the scoring before: {inputs, version, at}
+
+    override_score = models.IntegerField(null=True, editable=False)
+    override_until = models.DateTimeField(null=True, editable=False)
+    override_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, related_name="+", db_index=False, editable=False
+    )
+    override_reason = models.CharField(max_length=500, blank=True, db_default="", editable=False)
 
     claim_holder = models.ForeignKey(
         settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, related_name="+", db_index=False, editable=False
@@ -81,6 +90,8 @@ def item_constraints(prefix: str, *, states: list[str], open_states: tuple[str, 
     """Return what the database forbids of every item; `prefix` keeps the names apart."""
     held = Q(claim_holder__isnull=False, claimed_at__isnull=False, lease_until__isnull=False)
     free = Q(claim_holder__isnull=True, claimed_at__isnull=True, lease_until__isnull=True)
+    set_by_hand = Q(override_score__isnull=False, override_until__isnull=False, override_by__isnull=False)
+    computed = Q(override_score__isnull=True, override_until__isnull=True, override_by__isnull=True)
     scored = Q(score__isnull=False, score_version__isnull=False, scored_at__isnull=False)
     unscored = Q(score__isnull=True, score_version__isnull=True, scored_at__isnull=True)
     return [
@@ -89,6 +100,7 @@ def item_constraints(prefix: str, *, states: list[str], open_states: tuple[str, 
         models.CheckConstraint(condition=held | free, name=f"{prefix}_whole_claim"),
         models.CheckConstraint(condition=free | open_items(states=open_states), name=f"{prefix}_claim_while_open"),
         models.CheckConstraint(condition=scored | unscored, name=f"{prefix}_whole_score"),
+        models.CheckConstraint(condition=set_by_hand | computed, name=f"{prefix}_whole_override"),
     ]
 
 
@@ -117,4 +129,7 @@ def item_indexes(prefix: str, *, open_states: tuple[str, ...]) -> list[models.In
         ),
         models.Index(F("tenant"), F("claim_holder"), condition=Q(claim_holder__isnull=False), name=f"{prefix}_holder"),
         models.Index(F("tenant"), F("state"), *order[1:], condition=~is_open, name=f"{prefix}_state"),
+        models.Index(
+            F("tenant"), F("override_until"), condition=Q(override_until__isnull=False), name=f"{prefix}_override"
+        ),
     ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from decimal import ROUND_HALF_UP, Decimal
 from fractions import Fraction
 from typing import Any
@@ -15,33 +15,47 @@ from backoffice.commands import Actor
 from backoffice.tenants import scope
 from backoffice.tenants.models import Tenant
 from queues import Age, Field, Lookup, Ramp, ScoreRule, Step, queues, scoring
-from queues.models import Dispute
+from queues.models import Dispute, ReferenceRate
 
 NOW = datetime(2026, 6, 1, 12, tzinfo=UTC)
 SYSTEM = Actor.system("schedules", acting_for="a test")
-FULL = {"GBP": 1_700, "EUR": 2_000, "USD": 2_200, "JPY": 340_000, "KWD": 670}
+RATES = {"EUR": "1", "GBP": "0.8765432101", "USD": "1.1", "JPY": "170.000001", "KWD": "0.3333333333"}
 
 
 def half_up(share: Fraction) -> int:
     return int((Decimal(share.numerator) / Decimal(share.denominator)).quantize(Decimal(1), ROUND_HALF_UP))
 
 
-def ramp(value: Fraction, full: int, points: int) -> int:
-    return half_up(points * min(max(value, Fraction(0)), Fraction(full)) / full)
+def ramp(value: Fraction, full: Fraction, points: int) -> int:
+    return half_up(points * min(max(value, Fraction(0)), full) / full)
 
 
 def urgency(item: Dispute) -> list[int]:
     """Work out dispute.urgency-score by hand."""
-    amount = ramp(Fraction(item.amount), FULL[item.currency], 40) if item.currency in FULL else 0
-    age = ramp(Fraction((NOW - item.opened_at) // timedelta(days=1)), 10, 40)
+    amount = (
+        ramp(Fraction(item.amount) / Fraction(RATES[item.currency]), Fraction(2_000), 40)
+        if item.currency in RATES
+        else 0
+    )
+    age = ramp(Fraction((NOW - item.opened_at) // timedelta(days=1)), Fraction(10), 40)
     return [amount, age, 20 if item.evidence_received_at is None else 0]
+
+
+def have_rates(tenant: Tenant, **more: str) -> None:
+    """Give the tenant, whose own currency is the euro, rates of the day before."""
+    ReferenceRate.objects.all().delete()
+    for code, rate in {**RATES, **more}.items():
+        if code != "EUR":
+            ReferenceRate.objects.create(
+                tenant=tenant, base="EUR", currency=code, rate=Decimal(rate), as_of=date(2026, 5, 31), source="Bank"
+            )
 
 
 disputes = st.builds(
     dict,
     amount=st.decimals(min_value="0.0001", max_value="999999999999", places=4)
     | st.sampled_from([Decimal(n) / 4 for n in range(1, 9_000, 85)]),
-    currency=st.sampled_from([*FULL, "CHF", "XXX"]),
+    currency=st.sampled_from([*RATES, "CHF", "XXX"]),
     opened_at=st.datetimes(datetime(2026, 5, 15), datetime(2026, 6, 3), timezones=st.just(UTC))
     | st.sampled_from([NOW - timedelta(days=d, microseconds=m) for d in range(12) for m in (-1, 0, 1)]),
     evidence_received_at=st.none() | st.just(NOW),
@@ -53,6 +67,7 @@ disputes = st.builds(
 @given(items=st.lists(disputes, min_size=1, max_size=40))
 def test_the_statement_equals_the_rule_worked_out_by_hand(tenant: Tenant, items: list[dict[str, Any]]) -> None:
     Dispute.objects.all().delete()
+    have_rates(tenant)
     made = [
         Dispute(tenant=tenant, reference=str(n), customer="Ada", reason="fraud", **one) for n, one in enumerate(items)
     ]
@@ -63,7 +78,7 @@ def test_the_statement_equals_the_rule_worked_out_by_hand(tenant: Tenant, items:
         points = urgency(item)
         assert [one["points"] for one in item.score_inputs] == points
         assert item.score == sum(points)
-        assert (item.score_rule, item.score_version, item.scored_at) == ("dispute.urgency-score", 1, NOW)
+        assert (item.score_rule, item.score_version, item.scored_at) == ("dispute.urgency-score", 2, NOW)
         assert scoring.explain(item).sentence.startswith(f"urgency {item.score}: {item.currency} ")
     assert scoring.score_range(queues.get("disputes"), first=first, last=last, now=NOW) == 0
 

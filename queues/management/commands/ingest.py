@@ -1,4 +1,4 @@
-"""`manage.py ingest payouts FILE --tenant T`: load a spend file."""
+"""`manage.py ingest payouts|rates FILE --tenant T`: load a spend file, or reference rates."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from backoffice.commands import Actor
 from backoffice.errors import Refusal
 from backoffice.tenants import scope
 from backoffice.tenants.models import Tenant
-from queues.ingest import loading, spend
+from queues.ingest import loading, rates, spend
 
 
 class Command(BaseCommand):
-    help = "Load a file of payouts into a tenant. A second load of the same file changes nothing."
+    help = "Load a file of payouts or of reference rates into a tenant. A second load of the same file changes nothing."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("what", choices=["payouts"], help="what the file holds")
-        parser.add_argument("file", type=Path, help="a CSV file of payments")
+        parser.add_argument("what", choices=["payouts", "rates"], help="what the file holds")
+        parser.add_argument("file", type=Path, help="a CSV file of payments, or of date,currency,rate,source")
         parser.add_argument("--tenant", required=True, help="the tenant's address, such as acme")
-        parser.add_argument("--currency", default="GBP", help="the currency of every amount (GBP)")
+        parser.add_argument("--currency", default="GBP", help="payouts: the currency of every amount (GBP)")
 
     def handle(self, *args: Any, what: str, file: Path, tenant: str, currency: str, **options: Any) -> None:
         owner = Tenant.objects.filter(slug=tenant).first()
@@ -33,6 +33,9 @@ class Command(BaseCommand):
             raise CommandError(f"There is no tenant “{tenant}” to load into; `manage.py tenants list` shows them.")
         if not file.is_file():
             raise CommandError(f"There is no file {loading.storable(str(file))}.")
+        if what == "rates":
+            self._rates(owner, file)
+            return
         started = time.monotonic()
         try:
             with scope.open(owner):
@@ -46,6 +49,18 @@ class Command(BaseCommand):
         except Refusal as refusal:
             raise CommandError(f"{refusal.message} Nothing was loaded.") from None
         self._say(summary, file, time.monotonic() - started)
+
+    def _rates(self, owner: Tenant, file: Path) -> None:
+        actor = Actor.system("shell", acting_for=f"ingest of {loading.storable(file.name)}"[:200])
+        try:
+            with scope.open(owner):
+                found = rates.load_file(actor=actor, path=file, now=clock.now())
+        except Refusal as refusal:
+            raise CommandError(f"{refusal.message} Nothing was loaded.") from None
+        self.stdout.write(
+            f"read {found.read:,} = added {found.added:,} + corrected {found.corrected:,}"
+            f" + unchanged {found.unchanged:,} rates against {owner.currency}"
+        )
 
     def _say(self, summary: loading.Summary, file: Path, seconds: float) -> None:
         write = self.stdout.write

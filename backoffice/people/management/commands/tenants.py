@@ -1,4 +1,4 @@
-"""`manage.py tenants create SLUG NAME [--time-zone ZONE]` and `manage.py tenants list`."""
+"""`manage.py tenants create SLUG NAME [--time-zone ZONE] [--currency CODE]` and `manage.py tenants list`."""
 
 from __future__ import annotations
 
@@ -25,6 +25,7 @@ class Command(BaseCommand):
         create.add_argument("slug", help="its address: lower-case letters, digits and hyphens; it never changes")
         create.add_argument("name")
         create.add_argument("--time-zone", default="UTC", help="an IANA name, such as Europe/Berlin (UTC)")
+        create.add_argument("--currency", default="EUR", help="its own, which rates are against (EUR)")
         acts.add_parser("list", help="list the tenants")
 
     def handle(self, *args: Any, act: str, **options: Any) -> None:
@@ -41,6 +42,7 @@ class Command(BaseCommand):
                     slug=options["slug"],
                     name=options["name"],
                     time_zone=options["time_zone"],
+                    currency=options["currency"],
                 )
             except Refusal as refusal:
                 raise CommandError(str(refusal.message)) from None
