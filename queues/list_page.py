@@ -24,7 +24,6 @@ from queues.money.base import actions
 LONGEST = 100
 FILTERED_CAP = 1_000
 PAYABLE = "approved"  # the state in which an item can enter a plan
-_SUGGESTED_FROM = 500  # the first rows of the list, whose values a free filter suggests
 
 
 @dataclass(frozen=True)
@@ -148,8 +147,7 @@ def _filter(queue: Queue, name: str, value: str) -> Filter:
     label = showing.label(queue.model, name)
     choices = list(getattr(field, "flatchoices", None) or [])
     if not choices:
-        rows = listing.matching(queue=queue, filters={})[:_SUGGESTED_FROM]
-        known = sorted(set(rows.values_list(name, flat=True)))
+        known = listing.known_values(queue=queue, name=name)
         return Filter(name, label, value, [Option(one, one, False) for one in known], closed=False)
     first = _("Any")
     if name == "state":

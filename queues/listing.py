@@ -12,19 +12,26 @@ import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from pathlib import Path
 from typing import Any
 
+from django.db import connection
 from django.db.models import F, Q, QuerySet
 from django.utils.formats import number_format
+from psycopg import sql as names
 
+from backoffice import sql
+from backoffice.tenants import scope
 from backoffice.tenants.models import User
-from queues import clocks
+from queues import clocks, searching
 from queues.base import Queue
 from queues.models import QueueItem
 from queues.models.item import list_order, open_items
 
 PAGE = 50
 COUNT_CAP = 10_000
+_KNOWN = 40
+_SQL = Path(__file__).parent / "sql"
 _LAST_FIRST = [F("score").asc(nulls_first=True), "-opened_at", "-id"]
 
 
@@ -61,10 +68,7 @@ def matching(*, queue: Queue, filters: Mapping[str, str], person: User | None = 
         rows = rows.filter(open_items(queue.model))
     rows = rows.filter(**{name: value for name, value in wanted.items() if name in queue.filters})
     if text := wanted.get("q"):
-        found = Q()
-        for field in queue.search:
-            found |= Q(**{f"{field}__icontains": text})
-        rows = rows.filter(found)
+        rows = rows.filter(searching.found(model=queue.model, text=text))
     if person is not None and wanted.get("claim") in _CLAIMS:
         rows = rows.filter(_CLAIMS[wanted["claim"]](person, clocks.database_now()))
     return rows
@@ -85,6 +89,17 @@ def count(*, queue: Queue, filters: Mapping[str, str], person: User | None = Non
     """Count what matches, up to the cap."""
     number = matching(queue=queue, filters=filters, person=person)[: cap + 1].count()
     return Count(min(number, cap), number > cap)
+
+
+def known_values(*, queue: Queue, name: str) -> list[str]:
+    """Return values that the field has in open items, in order: each is one step along the filter's index."""
+    table = queue.model._meta.db_table
+    text = names.SQL(sql.read(_SQL / "known_values.sql")).format(
+        items=names.Identifier(table), field=names.Identifier(name)
+    )
+    with connection.cursor() as cursor:
+        cursor.execute(text, {"tenant": scope.current().pk, "open": list(queue.model.OPEN), "most": _KNOWN})
+        return [value for (value,) in cursor.fetchall()]
 
 
 def page(

@@ -6,6 +6,16 @@ from queues.models.item import QueueItem
 from queues.models.payouts import Payout
 from queues.models.rates import ReferenceRate
 from queues.models.reviews import AccountReview
+from queues.models.search import SearchText
 from queues.models.skips import ItemSkip
 
-__all__ = ["AccountReview", "Dispute", "ItemSkip", "Payout", "QueueItem", "ReferenceRate", "ScoreChallenge"]
+__all__ = [
+    "AccountReview",
+    "Dispute",
+    "ItemSkip",
+    "Payout",
+    "QueueItem",
+    "ReferenceRate",
+    "ScoreChallenge",
+    "SearchText",
+]

@@ -42,6 +42,6 @@ class Dispute(QueueItem):
             models.CheckConstraint(condition=Q(currency__regex=r"^[A-Z]{3}$"), name="dispute_currency"),
         ]
         indexes = [
-            *item_indexes("dispute", open_states=("open",)),
+            *item_indexes("dispute", open_states=("open",), filters=("reason", "currency")),
             models.Index(fields=["tenant", "customer", "-id"], name="dispute_same_customer"),
         ]

@@ -104,14 +104,15 @@ def item_constraints(prefix: str, *, states: list[str], open_states: tuple[str, 
     ]
 
 
-def item_indexes(prefix: str, *, open_states: tuple[str, ...]) -> list[models.Index]:
+def item_indexes(prefix: str, *, open_states: tuple[str, ...], filters: tuple[str, ...] = ()) -> list[models.Index]:
     """Return the indexes behind the list and the claims; all are partial, so they stay small.
 
     `list`: open items in list order. `free`: the same, unheld: the best free candidate. `age`: the
     oldest open item, a figure of every front page. `held`: by the lease's end: the expired candidates.
     `asleep`: by the end of the snooze.
     `holder`: one person's live claims, for the cap. `state`: the decided ones by state, for the list's
-    filter.
+    filter. One more for each of `filters`: open items of one value in list order, so that the page and
+    the count of a rare value cost what those of a common one do.
     """
     is_open = open_items(states=open_states)
     order: list[Any] = [F("tenant"), F("score").desc(nulls_last=True), F("opened_at"), F("id")]
@@ -132,4 +133,5 @@ def item_indexes(prefix: str, *, open_states: tuple[str, ...]) -> list[models.In
         models.Index(
             F("tenant"), F("override_until"), condition=Q(override_until__isnull=False), name=f"{prefix}_override"
         ),
+        *(models.Index(F("tenant"), F(n), *order[1:], condition=is_open, name=f"{prefix}_by_{n}") for n in filters),
     ]

@@ -57,7 +57,7 @@ class Payout(QueueItem):
             ),
         ]
         indexes = [
-            *item_indexes("payout", open_states=("pending",)),
+            *item_indexes("payout", open_states=("pending",), filters=("currency",)),
             models.Index(fields=["tenant", "plan_id"], condition=Q(plan_id__isnull=False), name="payout_plan"),
             models.Index(fields=["tenant", "beneficiary", "-id"], name="payout_same_beneficiary"),
             models.Index(fields=["tenant", "account", "-id"], name="payout_same_account"),

@@ -32,6 +32,6 @@ class AccountReview(QueueItem):
             models.CheckConstraint(condition=Q(country__regex=r"^[A-Z]{2}$"), name="review_country"),
         ]
         indexes = [
-            *item_indexes("review", open_states=("open",)),
+            *item_indexes("review", open_states=("open",), filters=("country",)),
             models.Index(fields=["tenant", "holder", "-id"], name="review_same_holder"),
         ]
