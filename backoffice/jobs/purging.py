@@ -9,7 +9,6 @@ from django.utils.translation import gettext_lazy as _
 from backoffice.commands import Actor, Outcome, command
 from backoffice.errors import Refusal
 from backoffice.jobs import statements
-from backoffice.jobs.models import Job
 from backoffice.tenants import scope
 from backoffice.tenants.models import PLATFORM_ID
 
@@ -32,8 +31,6 @@ def purge_tenant(*, actor: Actor, tenant_id: int, batch: int) -> Outcome:
     """
     if not scope.current().is_platform or tenant_id == PLATFORM_ID:
         raise Refusal("not-a-tenant", _("The platform itself is not deleted."))
-    removed = int(statements.on_django("purge_tenant", {"tenant": tenant_id, "limit": BATCH})[0][0])
+    removed, left = statements.on_django("purge_tenant", {"tenant": tenant_id, "limit": BATCH})[0]
     statements.on_django("cancel_tenant", {"tenant": tenant_id})
-    with scope.unscoped(reason="a tenant's deletion counts what is left of it"):
-        left = Job.objects.filter(tenant_id=tenant_id).count() if removed < BATCH else None
     return Outcome(target=f"tenant:{tenant_id}", data={"removed": removed, "left": left})

@@ -209,7 +209,7 @@ def work(run: Run) -> Exit:
             end = _hand_over(run)
         except BaseException as error:
             end = _try_again(run, kind, error)
-    return _record(run, end)
+        return _record(run, end)
 
 
 def _record(run: Run, end: Callable[[], None]) -> Exit:

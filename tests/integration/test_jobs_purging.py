@@ -54,7 +54,7 @@ def test_deleting_a_tenant_removes_its_jobs_and_keeps_the_deletions_own(tenant: 
         running.work(Run(job=going.job, steps=going.steps))
         original()
 
-    purge.check_cancelled = meanwhile  # type: ignore[method-assign]
+    purge.check_cancelled = meanwhile  # type: ignore[method-assign]  # what happens meanwhile
     assert running.work(purge) is Exit.RECORDED
     assert _counts(tenant) == (0, 0, 0)
     assert _counts(other_tenant) == (1, 3, 1)

@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Mapping
 from datetime import timedelta
+from typing import Any
 
 import pytest
 import redis
 from django.conf import settings
-from django.db import IntegrityError, connection, transaction
+from django.db import IntegrityError, OperationalError, connection, transaction
 from django.db.utils import InternalError, ProgrammingError
 
-from backoffice import commands, jobs
+from backoffice import jobs
 from backoffice.audit.models import AuditEvent
-from backoffice.commands import Actor
-from backoffice.errors import NotPermitted, Refusal
 from backoffice.jobs import continuing, reconciling, running, settling, statements
 from backoffice.jobs.base import kinds
-from backoffice.jobs.errors import Cancelled, ContinuationRefused, SettlementRefused, StaleFence, Stopping
+from backoffice.jobs.errors import ContinuationRefused, SettlementRefused, StaleFence, Stopping
 from backoffice.jobs.models import Job, JobEvent, JobStep
+from backoffice.jobs.relaying import Direct
 from backoffice.jobs.running import Exit, Run
 from backoffice.jobs.settling import Ground
 from backoffice.jobs.states import EventName, JobState, StepState
@@ -337,83 +338,6 @@ def test_a_step_that_ended_is_skipped_by_the_next_attempt(tenant: Tenant) -> Non
         assert not todo
 
 
-def test_a_waiting_job_is_cancelled_at_once_and_a_running_one_observes_it(tenant: Tenant, make_person) -> None:
-    person = make_person(roles=("analyst",))
-    job = jobs.submit(kind="probe.polite", key="a", requested_by=person)
-    actor = Actor.person(person)
-    assert commands.dispatch(jobs.cancel, actor=actor, key="k1", job_id=job.pk).data == {"state": "cancelled"}
-    job.refresh_from_db()
-    assert job.state == "cancelled"
-    with pytest.raises(Refusal):
-        commands.dispatch(jobs.cancel, actor=actor, key="k2", job_id=job.pk)
-
-    job = jobs.submit(kind="probe.idle", key="b", requested_by=person)
-    held = claiming.claim(job)
-    run = Run(job=held.job, steps=held.steps)
-    commands.dispatch(jobs.cancel, actor=actor, key="k3", job_id=job.pk)
-    with claiming.keeper() as keeper:
-        assert keeper.look(held) is True
-    with pytest.raises(Cancelled):
-        run.guard()
-    job.refresh_from_db()
-    assert job.state == "running"
-    assert (
-        settling.end_attempt(
-            job_id=job.pk,
-            fence=1,
-            event=EventName.RETRY,
-            ground=Ground.LIVE,
-            wait=timedelta(0),
-            reason="",
-            code="",
-            ref="",
-        )
-        is JobState.CANCELLED
-    )
-    assert _names(job)[-2:] == ["cancel-requested", "cancelled"]
-
-
-def test_only_who_asked_for_a_job_or_an_operator_cancels_it(tenant: Tenant, other_tenant: Tenant, make_person) -> None:
-    owner, member = make_person(roles=("analyst",)), make_person(roles=("supervisor",))
-    job = jobs.submit(kind="probe.idle", key="a", requested_by=owner)
-    with pytest.raises(NotPermitted):
-        commands.dispatch(jobs.cancel, actor=Actor.person(member), key="k", job_id=job.pk)
-    from backoffice.tenants import scope
-
-    outsider = make_person(roles=("analyst",), tenant=other_tenant)
-    with scope.open(other_tenant), pytest.raises(Refusal) as refused:
-        commands.dispatch(jobs.cancel, actor=Actor.person(outsider), key="k", job_id=job.pk)
-    assert refused.value.code == "no-such-job"
-    platform = Tenant.objects.get(slug="platform")
-    operator = make_person(roles=("operator",), tenant=platform)
-    with scope.open(platform):
-        commands.dispatch(jobs.cancel, actor=Actor.person(operator), key="k", job_id=job.pk)
-    job.refresh_from_db()
-    assert job.state == "cancelled"
-
-
-def test_an_ended_job_is_run_again_as_a_new_job_that_names_it(tenant: Tenant, make_person) -> None:
-    person = make_person(roles=("analyst",))
-    job = jobs.submit(kind="probe.refused", key="a", arguments={"n": 5}, requested_by=person)
-    actor = Actor.person(person)
-    with pytest.raises(Refusal, match="not-ended"):
-        commands.dispatch(jobs.retry, actor=actor, key="k1", job_id=job.pk)
-    claiming.run(job)
-    outcomes = [commands.dispatch(jobs.retry, actor=actor, key=key, job_id=job.pk) for key in ("k2", "k2", "k3")]
-    again = Job.objects.get(replay_of=job)
-    assert {outcome.data["job"] for outcome in outcomes} == {again.pk}
-    assert (again.arguments, again.state, again.requested_by) == ({"n": 5}, "queued", person)
-
-
-def test_cancelling_beats_a_retry_that_waits(tenant: Tenant) -> None:
-    job = _submitted("probe.flaky", times=1)
-    held = claiming.claim(job)
-    _sql("UPDATE job SET cancel_requested_at = clock_timestamp() WHERE id = %s", job.pk)
-    assert running.work(Run(job=held.job, steps=held.steps)) is Exit.RECORDED
-    job.refresh_from_db()
-    assert job.state == "cancelled"
-
-
 @pytest.mark.proves("record#09")
 def test_each_kind_states_what_its_failure_means() -> None:
     assert [message for kind in kinds for message in kind.check()] == []
@@ -429,6 +353,27 @@ def test_a_report_inside_a_transaction_is_refused(tenant: Tenant) -> None:
         Run(job=held.job, steps=held.steps).step("one"),
     ):
         pass
+
+
+@pytest.mark.proves("record#04")
+def test_an_end_whose_answer_was_lost_counts_as_recorded(tenant: Tenant) -> None:
+    job = _submitted()
+    held = claiming.claim(job)
+    lost: list[str] = []
+
+    class Lossy(Direct):
+        """Lose the answer to the settlement once, as a server does that restarts."""
+
+        def execute(self, name: str, values: Mapping[str, Any]) -> statements.Rows:
+            rows = super().execute(name, values)
+            if name == "settle" and not lost:
+                lost.append(name)
+                raise OperationalError("the connection is gone")
+            return rows
+
+    assert running.work(Run(job=held.job, steps=held.steps, wire=Lossy())) is Exit.RECORDED
+    job.refresh_from_db()
+    assert (job.state, lost, _names(job).count("succeeded")) == ("succeeded", ["settle"], 1)
 
 
 def test_the_hot_questions_use_small_indices(tenant: Tenant) -> None:

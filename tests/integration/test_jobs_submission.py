@@ -191,7 +191,7 @@ def test_a_message_that_is_lost_is_sent_again_and_one_that_waits_is_not(tenant: 
 )
 def test_an_argument_is_an_identifier(tenant: Tenant, value: object) -> None:
     with pytest.raises(ValueError, match="no identifier"):
-        jobs.submit(kind="probe.idle", key="a", arguments={"content": value})  # type: ignore[dict-item]
+        jobs.submit(kind="probe.idle", key="a", arguments={"content": value})  # type: ignore[dict-item]  # the point
     assert not Job.objects.exists()
 
 

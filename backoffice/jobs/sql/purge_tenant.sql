@@ -1,4 +1,4 @@
--- A batch of a tenant's jobs that nobody runs, with all that hangs on them.
+-- A batch of a tenant's jobs that nobody runs, with all that hangs on them; then how many still run.
 WITH old AS (
     SELECT id FROM job WHERE tenant_id = %(tenant)s AND state <> 'running' ORDER BY id LIMIT %(limit)s FOR UPDATE
 ), events AS (
@@ -8,4 +8,7 @@ WITH old AS (
 ), jobs AS (
     DELETE FROM job USING old WHERE job.id = old.id RETURNING job.id
 )
-SELECT count(*) FROM jobs
+SELECT gone.count,
+       CASE WHEN gone.count < %(limit)s
+            THEN (SELECT count(*) FROM job WHERE tenant_id = %(tenant)s AND state = 'running') END
+  FROM (SELECT count(*) FROM jobs) AS gone
