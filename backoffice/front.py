@@ -13,7 +13,7 @@ from backoffice import clock
 from backoffice.pages import new_key
 from backoffice.tenants.models import User
 from exports.models import ExportRequest
-from queues import listing, scoring, showing
+from queues import handing, listing, scoring, showing
 from queues.base import ClaimMode, Queue, queues
 from queues.models import QueueItem
 from queues.models.item import open_items
@@ -46,6 +46,7 @@ class Held:
     url: str
     headline: str
     sentence: str
+    handed: tuple[str, str]  # who gave it and with which words; ("", "") where the person took it
 
 
 def context(*, person: User) -> dict[str, Any]:
@@ -76,7 +77,8 @@ def _card(queue: Queue, person: User) -> QueueCard:
 
 
 def _held(queue: Queue, person: User) -> list[Held]:
-    mine = listing.matching(queue=queue, filters={"claim": "mine"}, person=person).order_by("lease_until")
+    mine = list(listing.matching(queue=queue, filters={"claim": "mine"}, person=person).order_by("lease_until")[:MINE])
+    handed = handing.handed_to(mine)
     return [
         Held(
             item=item,
@@ -84,8 +86,9 @@ def _held(queue: Queue, person: User) -> list[Held]:
             url=reverse("item", args=[queue.name, item.pk]),
             headline=showing.headline(item),
             sentence=scoring.explain(item).sentence if item.score is not None else "",
+            handed=handed.get(item.target, ("", "")),
         )
-        for item in mine[:MINE]
+        for item in mine
     ]
 
 

@@ -1,9 +1,10 @@
-"""The decisions on the built-in subjects: each a command, each one conditional update.
+"""The decisions on the built-in subjects: each a command under the queue's claim mode.
 
 A queue that requires a claim lets a person decide only under that person's own live claim, by its
 token. An optional one also lets a free item be decided under the version that the person saw. The
-decision ends the claim and keeps the score. The update's row count says whether it happened; when it
-did not, a second look finds the words for why.
+decision ends the claim and keeps the score. The row is locked under that condition and then updated;
+where none is found, a second look finds the words for why. The outcome keeps the state before it, by
+which the decision can be taken back.
 """
 
 from __future__ import annotations
@@ -77,7 +78,16 @@ def resume_payout(
     )
     if not changed:
         raise Refusal("changed", _("This payout is not held any more, or it changed. Reload the page."))
-    return Outcome(target=f"payout:{item_id}", data={"state": Payout.State.PENDING.value, "reason": text})
+    assert version is not None  # a row has that version
+    return Outcome(
+        target=f"payout:{item_id}",
+        data={
+            "state": Payout.State.PENDING.value,
+            "reason": text,
+            "was": Payout.State.HELD.value,
+            "version": version + 1,
+        },
+    )
 
 
 @command("dispute.resolve", permission="queues.work_dispute", target="dispute:{item_id}")
@@ -130,12 +140,21 @@ def _decide(
         raise NotPermitted("not-permitted", _("A person decides about items."))
     listed = queue_for(model)
     text = "" if reason is None else _reason(reason, needed=needed)
-    decided = model.objects.filter(
-        _standing(listed.claims.mode, actor.user.pk, token, version), pk=item_id, state__in=model.OPEN
-    ).update(state=state, version=F("version") + 1, **CLAIM_FREE)
-    if decided != 1:
+    standing = _standing(listed.claims.mode, actor.user.pk, token, version)
+    before = (
+        model.objects.select_for_update(no_key=True)
+        .filter(standing, pk=item_id, state__in=model.OPEN)
+        .values_list("state", "version")
+        .first()
+    )
+    if before is None:
         raise _why_not(listed, actor, item_id, token)
-    return Outcome(target=f"{model._meta.model_name}:{item_id}", data={"state": str(state), "reason": text})
+    was, seen = before
+    model.objects.filter(pk=item_id).update(state=state, version=seen + 1, snoozed_until=None, **CLAIM_FREE)
+    return Outcome(
+        target=f"{model._meta.model_name}:{item_id}",
+        data={"state": str(state), "reason": text, "was": was, "version": seen + 1},
+    )
 
 
 def _standing(mode: ClaimMode, person: int, token: int | None, version: int | None) -> Q:

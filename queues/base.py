@@ -146,6 +146,9 @@ class Queue(Definition):
     filters: ClassVar[tuple[str, ...]] = ()
     search: ClassVar[tuple[str, ...]] = ("reference",)
     actions: ClassVar[tuple[Action, ...]] = ()
+    party: ClassVar[str] = ""  # the field that names whom an item is about; links items of every queue
+    same: ClassVar[tuple[str, ...]] = ()  # further fields that link items of this queue
+    twins: ClassVar[tuple[str, ...]] = ()  # what two open items share when one is a duplicate
     view_permission: ClassVar[str] = ""
     work_permission: ClassVar[str] = ""
 
@@ -216,7 +219,7 @@ class Queue(Definition):
         return [_error(self, "E006", "The queue states no freshness: Bounded(within=...) or Advisory(note).")]
 
     def _check_fields(self) -> list[CheckMessage]:
-        used = {*self.columns, *self.filters, *self.search}
+        used = {*self.columns, *self.filters, *self.search, *self.same, *self.twins, *filter(None, [self.party])}
         for one in self.rule.inputs if self.score in rules and self.rule else ():
             used.update(one.fields)
         missing = sorted(name for name in used if not self._has_field(name))

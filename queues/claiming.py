@@ -117,11 +117,27 @@ def may_claim(actor: Actor, name: str) -> tuple[Queue, User]:
     return listed, actor.user
 
 
-def lock_cap(listed: Queue, person: User, *, besides: int | None = None) -> None:
-    """Lock the person's membership, then refuse when the cap of live holds is reached."""
+def lock_held(listed: Queue, person: User, *, besides: int | None = None) -> int:
+    """Lock the person's membership and count their live holds; until the end, nobody can add to them."""
     if not Membership.objects.select_for_update(no_key=True).filter(user=person).exists():
         raise NotPermitted("not-permitted", _("You may not work in this queue."))
     (held,) = run("held.sql", listed, person, item=besides or 0) or (0,)
+    return int(held)
+
+
+def lock_cap(listed: Queue, person: User, *, besides: int | None = None, reader: User | None = None) -> None:
+    """Lock the person's membership, then refuse, in words for the reader, when the cap of live holds is reached."""
+    held = lock_held(listed, person, besides=besides)
+    if held >= listed.claims.max_held and reader not in (None, person):
+        raise Refusal(
+            "cap-reached",
+            ngettext(
+                "%(name)s already holds %(count)d item, the most allowed here.",
+                "%(name)s already holds %(count)d items, the most allowed here.",
+                held,
+            )
+            % {"name": person, "count": held},
+        )
     if held >= listed.claims.max_held:
         raise Refusal(
             "cap-reached",

@@ -73,7 +73,7 @@ def snooze_item(
     *, actor: Actor, queue: str, item_id: int, until: str, reason: str, token: int | None, version: int | None
 ) -> Outcome:
     """Put the item to sleep, under the same conditions as a decision."""
-    listed, person = _worker(actor, queue)
+    listed, person = worker(actor, queue)
     kept = reason_kept(reason)
     instant = datetime.fromisoformat(until)
     now = claiming.database_now()
@@ -92,7 +92,7 @@ def snooze_item(
 @command("item.wake-now", permission="queues.claim", target=claiming.target)
 def wake_item(*, actor: Actor, queue: str, item_id: int) -> Outcome:
     """End a snooze."""
-    listed, person = _worker(actor, queue)
+    listed, person = worker(actor, queue)
     if not claiming.run("wake.sql", listed, person, item=item_id):
         raise Refusal("awake", _("This item is not snoozed any more."))
     return Outcome(target=claiming.target(queue=queue, item_id=item_id))
@@ -131,7 +131,7 @@ def reason_kept(text: str) -> str:
     return kept
 
 
-def _worker(actor: Actor, queue: str) -> tuple[Queue, User]:
+def worker(actor: Actor, queue: str) -> tuple[Queue, User]:
     """Check the queue's own permission; a queue without claims can be snoozed too."""
     listed = queues.get(queue)
     if actor.user is None or not actor.user.has_perm(listed.work):

@@ -24,7 +24,7 @@ ROLE_PERMISSIONS: dict[str, frozenset[str]] = {
     SUPERVISOR: frozenset(
         _VIEW_QUEUES
         | _WORK_QUEUES
-        | {"queues.ingest", "jobs.view_job", "schedules.view_schedule", "audit.view_auditevent", "tenants.manage_people", "stepup.issue_code"}
+        | {"queues.ingest", "queues.supervise", "jobs.view_job", "schedules.view_schedule", "audit.view_auditevent", "tenants.manage_people", "stepup.issue_code"}
     ),
     FINANCE: frozenset(
         {

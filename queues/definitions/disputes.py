@@ -23,6 +23,8 @@ class Disputes(Queue):
     columns = ("reference", "customer", "amount", "opened_at")
     filters = ("state", "reason", "currency")
     search = ("reference", "customer")
+    party = "customer"
+    twins = ("customer", "amount", "currency")
     actions = (
         Action("resolve", _("Resolve"), acting.resolve_dispute, reason=Reason.OPTIONAL),
         Action("refuse", _("Refuse"), acting.refuse_dispute, reason=Reason.REQUIRED, danger=True),

@@ -23,6 +23,9 @@ class Payouts(Queue):
     columns = ("reference", "beneficiary", "amount", "opened_at")
     filters = ("state", "currency")
     search = ("reference", "beneficiary")
+    party = "beneficiary"
+    same = ("account",)
+    twins = ("account", "amount", "currency")
     actions = (
         Action("approve", _("Approve"), acting.approve_payout),
         Action("hold", _("Hold"), acting.hold_payout, reason=Reason.REQUIRED),

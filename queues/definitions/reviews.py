@@ -22,6 +22,7 @@ class Reviews(Queue):
     columns = ("reference", "holder", "country", "opened_at")
     filters = ("state", "country")
     search = ("reference", "holder")
+    party = "holder"
     actions = (
         Action("clear", _("Clear"), acting.clear_review, reason=Reason.OPTIONAL),
         Action("escalate", _("Escalate"), acting.escalate_review, reason=Reason.REQUIRED, danger=True),

@@ -67,6 +67,11 @@ class QueueItem(TenantModel):
         return f"{self._meta.model_name}:{self.pk}"
 
     @property
+    def takes_effect(self) -> bool:
+        """Say whether the decision has had an effect outside of the queue, so that nothing takes it back."""
+        return False
+
+    @property
     def is_open(self) -> bool:
         return self.state in self.OPEN
 

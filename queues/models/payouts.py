@@ -62,3 +62,8 @@ class Payout(QueueItem):
             models.Index(fields=["tenant", "beneficiary", "-id"], name="payout_same_beneficiary"),
             models.Index(fields=["tenant", "account", "-id"], name="payout_same_account"),
         ]
+
+    @property
+    def takes_effect(self) -> bool:
+        """A payout in a confirmed plan, a paid one and a credit are beyond the queue."""
+        return self.plan_id is not None or self.state in {self.State.PAID, self.State.CREDIT}
