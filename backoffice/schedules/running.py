@@ -52,17 +52,19 @@ def work_off(*, job: ScheduledJob | ManualJob, run: Run) -> None:
     tally = Tally(occurrence.cursor, occurrence.items_done, occurrence.items_refused)
     after = tally.cursor
     broken: Exception | None = None
-    while True:
+    more = True
+    while more:
         run.check_cancelled()
         items = job.select(now=occurrence.scheduled_at, after=after, limit=job.batch_size)
-        if not items:
-            break
         for item in items:
             _check(occurrence, run, tally)
             broken = _one(job, item, occurrence, actor, run, tally) or broken
-        after = items[-1].key
-        _save(occurrence, run, tally)
-        run.report(done=tally.done + tally.refused, total=0)
+        if items:
+            after = items[-1].key
+            _save(occurrence, run, tally)
+        more = len(items) >= job.batch_size
+        if more:
+            run.report(done=tally.done + tally.refused, total=0)
     if tally.failed:
         raise ItemsFailed(f"{tally.failed} items of {occurrence.identity}") from broken
 

@@ -44,8 +44,8 @@ class Item:
 class Selection(Protocol):
     """Return at most `limit` items with keys after `after`, in the order of their keys.
 
-    `now` is the instant for which the work was planned. The keys order as text and do not change
-    while a run goes on, because the last one done is where the run resumes.
+    Fewer than `limit` are the last ones. `now` is the instant for which the work was planned. The
+    keys order as text and do not change while a run goes on: the last one done is where it resumes.
     """
 
     def __call__(self, *, now: datetime, after: str, limit: int) -> Sequence[Item]: ...
