@@ -48,7 +48,7 @@ def act(
 @command("payout.approve", permission="queues.work_payout", target="payout:{item_id}")
 def approve_payout(*, actor: Actor, item_id: int, token: int | None = None, version: int | None = None) -> Outcome:
     """Approve a payout: finance can plan it from now on."""
-    return _decide(Payout, Payout.State.APPROVED, actor, item_id, token, version)
+    return decide(Payout, Payout.State.APPROVED, actor, item_id, token, version)
 
 
 @command("payout.hold", permission="queues.work_payout", target="payout:{item_id}")
@@ -56,7 +56,7 @@ def hold_payout(
     *, actor: Actor, item_id: int, reason: str, token: int | None = None, version: int | None = None
 ) -> Outcome:
     """Set a payout aside until somebody resumes it."""
-    return _decide(Payout, Payout.State.HELD, actor, item_id, token, version, reason=reason)
+    return decide(Payout, Payout.State.HELD, actor, item_id, token, version, reason=reason)
 
 
 @command("payout.return", permission="queues.work_payout", target="payout:{item_id}")
@@ -64,7 +64,7 @@ def return_payout(
     *, actor: Actor, item_id: int, reason: str, token: int | None = None, version: int | None = None
 ) -> Outcome:
     """Send a payout back to whoever asked for it; it is never paid."""
-    return _decide(Payout, Payout.State.RETURNED, actor, item_id, token, version, reason=reason)
+    return decide(Payout, Payout.State.RETURNED, actor, item_id, token, version, reason=reason)
 
 
 @command("payout.resume", permission="queues.work_payout", target="payout:{item_id}")
@@ -95,7 +95,7 @@ def resolve_dispute(
     *, actor: Actor, item_id: int, reason: str = "", token: int | None = None, version: int | None = None
 ) -> Outcome:
     """Resolve a dispute for the customer."""
-    return _decide(Dispute, Dispute.State.RESOLVED, actor, item_id, token, version, reason=reason, needed=False)
+    return decide(Dispute, Dispute.State.RESOLVED, actor, item_id, token, version, reason=reason, needed=False)
 
 
 @command("dispute.refuse", permission="queues.work_dispute", target="dispute:{item_id}")
@@ -103,7 +103,7 @@ def refuse_dispute(
     *, actor: Actor, item_id: int, reason: str, token: int | None = None, version: int | None = None
 ) -> Outcome:
     """Refuse a dispute."""
-    return _decide(Dispute, Dispute.State.REFUSED, actor, item_id, token, version, reason=reason)
+    return decide(Dispute, Dispute.State.REFUSED, actor, item_id, token, version, reason=reason)
 
 
 @command("review.clear", permission="queues.work_accountreview", target="accountreview:{item_id}")
@@ -111,7 +111,7 @@ def clear_review(
     *, actor: Actor, item_id: int, reason: str = "", token: int | None = None, version: int | None = None
 ) -> Outcome:
     """Clear an account."""
-    return _decide(
+    return decide(
         AccountReview, AccountReview.State.CLEARED, actor, item_id, token, version, reason=reason, needed=False
     )
 
@@ -121,10 +121,10 @@ def escalate_review(
     *, actor: Actor, item_id: int, reason: str, token: int | None = None, version: int | None = None
 ) -> Outcome:
     """Escalate an account to those who decide about it."""
-    return _decide(AccountReview, AccountReview.State.ESCALATED, actor, item_id, token, version, reason=reason)
+    return decide(AccountReview, AccountReview.State.ESCALATED, actor, item_id, token, version, reason=reason)
 
 
-def _decide(
+def decide(
     model: type[QueueItem],
     state: str,
     actor: Actor,

@@ -1,13 +1,29 @@
+from importlib import import_module
+
 from django.apps import AppConfig
+
+# The modules that register commands, whichever page comes first.
+_COMMANDS = (
+    "acting",
+    "challenging",
+    "claiming",
+    "demo",
+    "evidence",
+    "ingest.loading",
+    "ingest.rates",
+    "overriding",
+    "scoring",
+    "sweeping",
+)
 
 
 class QueuesConfig(AppConfig):
-    """Human work queues. Its commands register when the app is ready, whichever page comes first."""
+    """Human work queues."""
 
     name = "queues"
     label = "queues"
     verbose_name = "Queues"
 
     def ready(self) -> None:
-        from queues import acting, claiming, demo, scoring, sweeping  # noqa: F401  (registers their commands)
-        from queues.ingest import loading, rates  # noqa: F401  (the same)
+        for module in _COMMANDS:
+            import_module(f"queues.{module}")

@@ -15,10 +15,12 @@ from django.utils.functional import Promise
 from backoffice.commands import Command
 from backoffice.errors import UnknownDefinition
 from backoffice.registry import Definition, Registry
+from backoffice.tenants.roles import ROLE_PERMISSIONS
 from queues.inputs import Input
 from queues.models.item import QueueItem
 
 Words = str | Promise
+ANSWER = "queues.work_scorechallenge"  # what a rule's owner needs
 
 
 class ClaimMode(enum.Enum):
@@ -92,12 +94,18 @@ class Action:
 
 
 class ScoreRule(Definition):
-    """Compute a score from declared inputs. A new version makes every score of it due again."""
+    """Compute a score from declared inputs. A new version makes every score of it due again.
+
+    `owner` is the role that answers challenges of the rule. `candidate` is the next version, not yet in
+    force: another ScoreRule of the same name, which the rule's page tries out without writing anything.
+    """
 
     title: ClassVar[Words] = ""
     version: ClassVar[int] = 0
     citation: ClassVar[Words] = ""
     inputs: ClassVar[tuple[Input, ...]] = ()
+    owner: ClassVar[str] = ""
+    candidate: ClassVar[type[ScoreRule] | None] = None
 
     @property
     def most(self) -> int:
@@ -106,7 +114,13 @@ class ScoreRule(Definition):
 
     def describe(self) -> dict[str, Any]:
         inputs = [{"name": one.name, "kind": type(one).__name__, "most": one.most} for one in self.inputs]
-        return {"name": self.name, "version": self.version, "citation": str(self.citation), "inputs": inputs}
+        return {
+            "name": self.name,
+            "version": self.version,
+            "citation": str(self.citation),
+            "inputs": inputs,
+            "owner": self.owner,
+        }
 
     def _check_name(self) -> list[CheckMessage]:
         if re.fullmatch(r"[a-z-]+\.[a-z-]+-score", self.name):
@@ -120,6 +134,18 @@ class ScoreRule(Definition):
 
     def _check_citation(self) -> list[CheckMessage]:
         return [] if self.citation and self.title else [_error(self, "E012", "The rule has no citation or no title.")]
+
+    def _check_owner(self) -> list[CheckMessage]:
+        if ANSWER in ROLE_PERMISSIONS.get(self.owner, ()):
+            return []
+        return [_error(self, "E015", f"The rule's owner {self.owner!r} is no role that answers challenges.")]
+
+    def _check_candidate(self) -> list[CheckMessage]:
+        if self.candidate is None:
+            return []
+        if self.candidate.name != self.name or self.candidate.version <= self.version:
+            return [_error(self, "E016", "The rule's candidate needs the same name and a higher version.")]
+        return self.candidate().check()
 
     def _check_inputs(self) -> list[CheckMessage]:
         names = [one.name for one in self.inputs]
@@ -220,7 +246,8 @@ class Queue(Definition):
 
     def _check_fields(self) -> list[CheckMessage]:
         used = {*self.columns, *self.filters, *self.search, *self.same, *self.twins, *filter(None, [self.party])}
-        for one in self.rule.inputs if self.score in rules and self.rule else ():
+        rule = self.rule if self.score in rules else None
+        for one in (*rule.inputs, *(rule.candidate.inputs if rule.candidate else ())) if rule else ():
             used.update(one.fields)
         missing = sorted(name for name in used if not self._has_field(name))
         return [_error(self, "E007", f"The model has no field {name!r}.") for name in missing]

@@ -8,8 +8,19 @@ from __future__ import annotations
 STAFF, SUPERVISOR, FINANCE = "staff", "supervisor", "finance"
 ANALYST, AUDITOR, OPERATOR = "analyst", "auditor", "operator"
 
-_VIEW_QUEUES = {"queues.view_payout", "queues.view_dispute", "queues.view_accountreview"}
-_WORK_QUEUES = {"queues.claim", "queues.work_payout", "queues.work_dispute", "queues.work_accountreview"}
+_VIEW_QUEUES = {
+    "queues.view_payout",
+    "queues.view_dispute",
+    "queues.view_accountreview",
+    "queues.view_scorechallenge",
+}
+_WORK_QUEUES = {
+    "queues.claim",
+    "queues.challenge_score",
+    "queues.work_payout",
+    "queues.work_dispute",
+    "queues.work_accountreview",
+}
 _FILES = {
     "exports.request",
     "exports.download",
@@ -24,7 +35,17 @@ ROLE_PERMISSIONS: dict[str, frozenset[str]] = {
     SUPERVISOR: frozenset(
         _VIEW_QUEUES
         | _WORK_QUEUES
-        | {"queues.ingest", "queues.supervise", "jobs.view_job", "schedules.view_schedule", "audit.view_auditevent", "tenants.manage_people", "stepup.issue_code"}
+        | {
+            "queues.override_score",
+            "queues.work_scorechallenge",
+            "queues.ingest",
+            "queues.supervise",
+            "jobs.view_job",
+            "schedules.view_schedule",
+            "audit.view_auditevent",
+            "tenants.manage_people",
+            "stepup.issue_code",
+        }
     ),
     FINANCE: frozenset(
         {

@@ -8,6 +8,21 @@ from django.utils.translation import gettext_lazy as _
 from queues import Age, Flag, InReference, Ramp, ScoreRule, register
 
 
+class NextUrgency(ScoreRule):
+    """What we try out: evidence weighs less, and age counts up to three weeks."""
+
+    name = "dispute.urgency-score"
+    title = _("urgency")
+    version = 3
+    owner = "supervisor"
+    citation = _("Operations Handbook, 4.2, draft of the next edition")
+    inputs = (
+        Ramp("amount", InReference("amount"), full_at=2_000, points=40),
+        Ramp("age", Age("opened_at"), full_at=21, points=50),
+        Flag("evidence", Q(evidence_received_at__isnull=True), points=10, text=_("evidence missing")),
+    )
+
+
 @register
 class DisputeUrgency(ScoreRule):
     """What hurts the customer most comes first."""
@@ -15,6 +30,8 @@ class DisputeUrgency(ScoreRule):
     name = "dispute.urgency-score"
     title = _("urgency")
     version = 2
+    owner = "supervisor"
+    candidate = NextUrgency
     citation = _("Operations Handbook, 4.2: the order of disputes")
     inputs = (
         Ramp("amount", InReference("amount"), full_at=2_000, points=40),

@@ -6,7 +6,7 @@ from datetime import timedelta
 
 from django.utils.translation import gettext_lazy as _
 
-from queues import Action, Advisory, Claim, Queue, Reason, acting, register
+from queues import Action, Advisory, Claim, Queue, Reason, acting, evidence, register
 from queues.models import Dispute
 
 
@@ -28,4 +28,5 @@ class Disputes(Queue):
     actions = (
         Action("resolve", _("Resolve"), acting.resolve_dispute, reason=Reason.OPTIONAL),
         Action("refuse", _("Refuse"), acting.refuse_dispute, reason=Reason.REQUIRED, danger=True),
+        Action("evidence", _("Evidence received"), evidence.evidence_received, states=("open",)),
     )

@@ -9,7 +9,7 @@ from django.utils.translation import gettext_lazy as _
 from backoffice import schedules
 from backoffice.jobs import Backoff, Consequence, NoConsequence
 from backoffice.schedules import Misfire, ScheduledJob, Spread, StillGoing
-from queues import scoring, sweeping
+from queues import overriding, scoring, sweeping
 
 
 @schedules.register
@@ -29,6 +29,25 @@ class SweepClaims(ScheduledJob):
     retention = "schedules.frequent_retention"
     failure = NoConsequence(_("An expired hold is free whether it was swept or not."))
     runbook = schedules.runbook_of("queues.sweep-claims")
+
+
+@schedules.register
+class EndOverrides(ScheduledJob):
+    """Put the rule's score back where one that somebody set has ended."""
+
+    name = "queues.end-overrides"
+    title = _("End overrides of scores")
+    every = timedelta(minutes=1)
+    spread = Spread.PLATFORM
+    selects = overriding.queues_with_ended
+    runs = overriding.end_overrides
+    batch_size = 200
+    misfire = Misfire.ONCE
+    still_going = StillGoing.SKIP
+    attempts, backoff, max_duration = 3, Backoff(), timedelta(minutes=5)
+    retention = "schedules.frequent_retention"
+    failure = Consequence(_("An item stays at a score whose time is over; its page says so."))
+    runbook = schedules.runbook_of("queues.end-overrides")
 
 
 @schedules.register

@@ -15,6 +15,7 @@ class PayoutRisk(ScoreRule):
     name = "payout.release-risk-score"
     title = _("risk")
     version = 2
+    owner = "supervisor"
     citation = _("Payments Handbook, 3.1: the order of release checks")
     inputs = (
         Ramp("amount", InReference("amount"), full_at=23_000, points=60),

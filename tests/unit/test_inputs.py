@@ -41,9 +41,14 @@ def rule(**changes: Any) -> ScoreRule:
         "title": "some",
         "version": 1,
         "citation": "Handbook, 1",
+        "owner": "supervisor",
         "inputs": (Ramp("age", Age("opened_at"), full_at=10, points=40),),
     }
     return type("Some", (ScoreRule,), {**whole, **changes})()
+
+
+class Older(ScoreRule):
+    name, version = "test.some-score", 1
 
 
 @pytest.mark.parametrize(
@@ -52,6 +57,8 @@ def rule(**changes: Any) -> ScoreRule:
         ({}, {}),
         ({"name": "urgency"}, {"queues.E010": "The rule's name 'urgency' does not read like 'dispute.urgency-score'."}),
         ({"version": 0}, {"queues.E011": "The rule's version is not a whole number above 0."}),
+        ({"owner": "analyst"}, {"queues.E015": "The rule's owner 'analyst' is no role that answers challenges."}),
+        ({"candidate": Older}, {"queues.E016": "The rule's candidate needs the same name and a higher version."}),
         ({"citation": ""}, {"queues.E012": "The rule has no citation or no title."}),
         ({"inputs": ()}, {"queues.E013": "The rule needs inputs, each with a name of its own."}),
         (
