@@ -158,4 +158,6 @@ def test_of_two_schedulers_one_may_be_stopped_and_wake_again_and_each_instant_st
         run = Occurrence.objects.exclude(state="skipped").filter(scheduled_at__gt=first).values_list("pk", flat=True)
         jobs = Job.objects.filter(occurrence__in=run).values_list("occurrence", "attempt")
         assert sorted(jobs) == sorted((pk, 1) for pk in run if pk in {occurrence for occurrence, _attempt in jobs})
-        assert len({occurrence for occurrence, _attempt in jobs}) == len(jobs) >= 6
+        assert (
+            len({occurrence for occurrence, _attempt in jobs}) == len(jobs) >= 5
+        )  # six ended; one may be of the minute before
