@@ -12,6 +12,7 @@ _COMMANDS = (
     "ingest.loading",
     "ingest.rates",
     "overriding",
+    "saving_views",
     "scoring",
     "sweeping",
 )

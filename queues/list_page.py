@@ -10,6 +10,7 @@ from urllib.parse import urlencode
 
 from django.db import models
 from django.urls import reverse
+from django.utils.datastructures import MultiValueDict
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
@@ -73,10 +74,26 @@ def filters_of(*, queue: Queue, query: Mapping[str, str]) -> dict[str, str]:
     return wanted
 
 
+def chosen_columns(*, queue: Queue, query: Mapping[str, str]) -> list[str]:
+    """Return the columns that the address chooses, in the order in which they stand; none for the queue's own."""
+    asked = query.getlist("cols") if isinstance(query, MultiValueDict) else [query.get("cols", "")]
+    chosen = [name for name in offered_columns(queue) if name in asked]
+    return [] if chosen == list(queue.columns) else chosen
+
+
+def offered_columns(queue: Queue) -> list[str]:
+    """Return the fields that can be columns: the queue's own first, then what else people decide by."""
+    return [*queue.columns, *(name for name in showing.fact_names(queue.model) if name not in queue.columns)]
+
+
 def suffix(*, queue: Queue, query: Mapping[str, str]) -> str:
-    """Return the filters as the end of an address: "?state=approved&q=smith", or nothing."""
-    wanted = filters_of(queue=queue, query=query)
+    """Return the filters and columns as the end of an address: "?state=approved&q=smith", or nothing."""
+    wanted = _address(filters_of(queue=queue, query=query), chosen_columns(queue=queue, query=query))
     return f"?{urlencode(wanted)}" if wanted else ""
+
+
+def _address(wanted: dict[str, str], columns: list[str]) -> list[tuple[str, str]]:
+    return [*wanted.items(), *(("cols", name) for name in columns)]
 
 
 def context(*, queue: Queue, person: User, query: Mapping[str, str], works: bool) -> dict[str, Any]:
@@ -90,6 +107,8 @@ def context(*, queue: Queue, person: User, query: Mapping[str, str], works: bool
         before=query.get("before", "")[: LONGEST * 3],
     )
     count = _count(queue, wanted, person, page)
+    chosen = chosen_columns(queue=queue, query=query)
+    columns = _with_the_link(queue, chosen or list(queue.columns))
     tail = suffix(queue=queue, query=query)
     return {
         "queue": queue,
@@ -103,13 +122,18 @@ def context(*, queue: Queue, person: User, query: Mapping[str, str], works: bool
         "search_hint": " · ".join(showing.label(queue.model, name).lower() for name in queue.search),
         "filters": _filters(queue, wanted),
         "filtered": bool(wanted),
-        "columns": [_heading(queue, name) for name in queue.columns],
-        "rows": [_row(queue, item, person, page.as_of, tail, works) for item in page.items],
+        "columns": [_heading(queue, name) for name in columns],
+        "column_choice": [
+            {**_heading(queue, name), "chosen": name in columns, "fixed": name == columns[0]}
+            for name in offered_columns(queue)
+        ],
+        "own_columns": chosen,
+        "rows": [_row(queue, item, person, page.as_of, tail, works, columns) for item in page.items],
         "count_text": str(count),
         "found": _found(queue, wanted, count),
         "freshness": _freshness(queue),
-        "previous_url": _turn(queue, wanted, before=page.before),
-        "next_url": _turn(queue, wanted, after=page.after),
+        "previous_url": _turn(queue, wanted, chosen, before=page.before),
+        "next_url": _turn(queue, wanted, chosen, after=page.after),
         "carried": list(wanted.items()),
         **_planning(queue, person, wanted),
         **({} if page.items else _empty(queue, wanted)),
@@ -164,7 +188,13 @@ def _heading(queue: Queue, name: str) -> dict[str, str]:
     return {"name": name, "label": showing.label(queue.model, name), "kind": showing.kind(queue.model, name)}
 
 
-def _row(queue: Queue, item: QueueItem, person: User, now: datetime, tail: str, works: bool) -> Row:
+def _with_the_link(queue: Queue, columns: list[str]) -> list[str]:
+    """Put the queue's first column, which opens the item, before what was chosen."""
+    first = queue.columns[0]
+    return [first, *(name for name in columns if name != first)]
+
+
+def _row(queue: Queue, item: QueueItem, person: User, now: datetime, tail: str, works: bool, columns: list[str]) -> Row:
     held = item.held_at(now)
     most = queue.rule.most if queue.rule else 0
     return Row(
@@ -172,7 +202,7 @@ def _row(queue: Queue, item: QueueItem, person: User, now: datetime, tail: str, 
         url=reverse("item", args=[queue.name, item.pk]) + tail,
         claim_url=reverse("item-claim", args=[queue.name, item.pk]) + tail,
         key=new_key(),
-        cells=[showing.cell(item, name) for name in queue.columns],
+        cells=[showing.cell(item, name) for name in columns],
         sentence=scoring.explain(item).sentence if queue.rule and item.score is not None else "",
         score_class=showing.score_class(item.score, most),
         held=held,
@@ -194,10 +224,10 @@ def _freshness(queue: Queue) -> str:
     return str(queue.freshness.note).rstrip(".") if queue.freshness else ""
 
 
-def _turn(queue: Queue, wanted: dict[str, str], **key: str) -> str:
+def _turn(queue: Queue, wanted: dict[str, str], columns: list[str], **key: str) -> str:
     if not any(key.values()):
         return ""
-    return f"{reverse('queue', args=[queue.name])}?{urlencode({**wanted, **key})}"
+    return f"{reverse('queue', args=[queue.name])}?{urlencode([*_address(wanted, columns), *key.items()])}"
 
 
 def _planning(queue: Queue, person: User, wanted: dict[str, str]) -> dict[str, Any]:

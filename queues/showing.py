@@ -73,7 +73,11 @@ def cell(item: QueueItem, name: str) -> Cell:
 
 def facts(item: QueueItem) -> list[Cell]:
     """Write every field that people decide by; the currency stands with its amount."""
-    model = type(item)
+    return [cell(item, name) for name in fact_names(type(item))]
+
+
+def fact_names(model: type[QueueItem]) -> list[str]:
+    """Name the fields that people decide by; a currency beside its amount is none of its own."""
     inherited = {field.name for field in QueueItem._meta.get_fields()} | {"id", "tenant", "state"}
     names = [
         field.name
@@ -82,7 +86,7 @@ def facts(item: QueueItem) -> list[Cell]:
     ]
     if any(kind(model, name) == "money" for name in names):
         names.remove("currency")
-    return [cell(item, name) for name in names]
+    return names
 
 
 def headline(item: QueueItem) -> str:

@@ -60,6 +60,7 @@ class QueuePage(Page):
     def listing(self, *, refusal: Refusal | None = None) -> HttpResponse:
         """Render the list, with the refusal's words where there is one."""
         context = list_page.context(queue=self.queue, person=self.person, query=self.request.GET, works=self.works)
+        context |= self.saved_views(context)
         return self._answer("queues/list.html", context, refusal)
 
     def item(self, item_id: int, *, refusal: Refusal | None = None, action: str = "") -> HttpResponse:
@@ -82,6 +83,19 @@ class QueuePage(Page):
         if item is None:
             raise Http404
         return item
+
+    def saved_views(self, context: dict[str, Any]) -> dict[str, Any]:
+        """Return the tabs above the list, and what the form that saves a view may do."""
+        from queues import view_pages  # it builds on this module's page
+
+        tabs = view_pages.tabs(self)
+        known = any(tab["current"] for tab in tabs)
+        return {
+            "tabs": tabs,
+            "plain_view": not context["filtered"] and not context["own_columns"],
+            "saves_view": self.person.has_perm("queues.save_view") and not known,
+            "shares_view": self.person.has_perm("queues.supervise"),
+        }
 
     @property
     def suffix(self) -> str:

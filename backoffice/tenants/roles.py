@@ -21,6 +21,7 @@ _WORK_QUEUES = {
     "queues.work_dispute",
     "queues.work_accountreview",
 }
+_OWN_VIEWS = {"queues.save_view"}
 _FILES = {
     "exports.request",
     "exports.download",
@@ -31,9 +32,10 @@ _FILES = {
 }
 
 ROLE_PERMISSIONS: dict[str, frozenset[str]] = {
-    STAFF: frozenset(_VIEW_QUEUES | _WORK_QUEUES),
+    STAFF: frozenset(_VIEW_QUEUES | _WORK_QUEUES | _OWN_VIEWS),
     SUPERVISOR: frozenset(
-        _VIEW_QUEUES
+        _OWN_VIEWS
+        | _VIEW_QUEUES
         | _WORK_QUEUES
         | {
             "queues.override_score",
@@ -50,6 +52,7 @@ ROLE_PERMISSIONS: dict[str, frozenset[str]] = {
     FINANCE: frozenset(
         {
             "queues.view_payout",
+            "queues.save_view",
             "money.view_plan",
             "money.plan_release",
             "money.confirm_release",
@@ -58,8 +61,8 @@ ROLE_PERMISSIONS: dict[str, frozenset[str]] = {
             "jobs.view_job",
         }
     ),
-    ANALYST: frozenset({"queues.view_payout", "queues.view_dispute", "jobs.view_job"} | _FILES),
-    AUDITOR: frozenset(_VIEW_QUEUES | {"money.view_plan", "audit.view_auditevent", "jobs.view_job"}),
+    ANALYST: frozenset({"queues.view_payout", "queues.view_dispute", "jobs.view_job"} | _OWN_VIEWS | _FILES),
+    AUDITOR: frozenset(_VIEW_QUEUES | _OWN_VIEWS | {"money.view_plan", "audit.view_auditevent", "jobs.view_job"}),
     OPERATOR: frozenset(
         {
             "jobs.view_job",

@@ -8,6 +8,7 @@ from queues.models.rates import ReferenceRate
 from queues.models.reviews import AccountReview
 from queues.models.search import SearchText
 from queues.models.skips import ItemSkip
+from queues.models.views import SavedView
 
 __all__ = [
     "AccountReview",
@@ -16,6 +17,7 @@ __all__ = [
     "Payout",
     "QueueItem",
     "ReferenceRate",
+    "SavedView",
     "ScoreChallenge",
     "SearchText",
 ]
