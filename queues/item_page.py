@@ -12,11 +12,12 @@ from django.utils.translation import gettext as _
 from backoffice.audit import recording
 from backoffice.pages import new_key
 from backoffice.tenants.models import User
-from queues import scoring, showing
+from queues import handing, relating, scoring, setting_aside, showing, undoing
 from queues.base import Action, ClaimMode, Queue, Reason
 from queues.models import QueueItem
 
 TIMELINE = 40
+_FORMS = ("skip", "snooze", "wake", "hand", "move", "undo", "reopen", "note")  # each with a key of its own
 
 
 @dataclass(frozen=True)
@@ -77,6 +78,33 @@ def context(
         "decisions": decisions,
         "blocked": _blocked_words(queue, held) if any(one.blocked for one in decisions) else "",
         **_score(queue, item),
+        **_beside(queue, item, person, now, works, mine, held),
+    }
+
+
+def _beside(
+    queue: Queue, item: QueueItem, person: User, now: datetime, works: bool, mine: bool, held: bool
+) -> dict[str, Any]:
+    """Return what else can be done with the item, and what belongs to it."""
+    claims = queue.claims.mode is not ClaimMode.DISABLED
+    asleep = item.is_open and not held and item.snoozed_until is not None and item.snoozed_until > now
+    free = queue.claims.mode is not ClaimMode.REQUIRED and not held
+    supervises = works and claims and item.is_open and person.has_perm("queues.supervise")
+    hands = works and mine
+    people = handing.workers(queue) if hands or supervises else []
+    return {
+        "asleep": asleep,
+        "aside_keys": {name: new_key() for name in _FORMS},
+        "may_snooze": works and item.is_open and not asleep and (mine or free),
+        "presets": setting_aside.presets(now=now),
+        "colleagues": [one for one in people if one.pk != person.pk] if hands else [],
+        "supervises": supervises,
+        "movable_to": [one for one in people if not (held and one.pk == item.claim_holder_id)] if supervises else [],
+        "undoable": undoing.undoable(queue, item, person, now=now) if works and not item.is_open else None,
+        "may_reopen": works and not item.is_open and not item.takes_effect and not queue.actions_for(item),
+        "twins": relating.twins(queue=queue, item=item),
+        "related": relating.related(queue=queue, item=item, person=person),
+        "handed": handing.handed_to([item]).get(item.target) if held else None,
     }
 
 

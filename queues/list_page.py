@@ -60,6 +60,7 @@ class Row:
     score_class: str
     held: bool
     mine: bool
+    asleep: bool
     holder: str
     claimable: bool
 
@@ -160,6 +161,7 @@ def _filters(queue: Queue, wanted: dict[str, str]) -> list[Filter]:
     found = [_filter(queue, name, wanted.get(name, "")) for name in queue.filters]
     if queue.claims.mode is not ClaimMode.DISABLED:
         choices = [("", _("Any")), ("free", _("Free")), ("held", _("Held")), ("mine", _("Held by me"))]
+        choices.append(("snoozed", _("Snoozed")))
         value = wanted.get("claim", "")
         options = [Option(one, label, one == value) for one, label in choices]
         found.append(Filter("claim", _("Claim"), value, options, closed=True))
@@ -207,6 +209,7 @@ def _row(queue: Queue, item: QueueItem, person: User, now: datetime, tail: str, 
         score_class=showing.score_class(item.score, most),
         held=held,
         mine=held and item.claim_holder_id == person.pk,
+        asleep=item.is_open and not held and item.snoozed_until is not None and item.snoozed_until > now,
         holder=str(item.claim_holder) if held else "",
         claimable=works and item.is_open and not held,
     )

@@ -111,6 +111,7 @@ def timeline(queue: Queue, events: Iterable[AuditEvent]) -> list[Entry]:
     """Put audit events into words, with people's names where the events name a person."""
     listed = list(events)
     ids = {event.actor_user_id for event in listed if event.actor_user_id}
+    ids |= {number for event in listed for number in _moved(event) if number}
     names = {person.pk: str(person) for person in User.objects.filter(pk__in=ids)}
     titles = {action.command.name: str(action.title) for action in queue.actions}
     return [_entry(event, names, titles) for event in listed]
@@ -121,9 +122,26 @@ def _entry(event: AuditEvent, names: dict[int, str], titles: dict[str, str]) -> 
     refused = event.outcome == AuditEvent.Outcome.REFUSED
     arguments = event.data.get("arguments") if isinstance(event.data.get("arguments"), dict) else {}
     words = _words(event.act, who, titles)
+    giver, taker = _moved(event)
+    if taker and not refused:
+        to = names.get(taker, "?")
+        words = _("%(words)s, to %(to)s") % {"words": words, "to": to}
+        if giver and giver != event.actor_user_id:
+            words = _("%(words)s, from %(name)s") % {"words": words, "name": names.get(giver, "?")}
+    elif giver and not refused:
+        words = _("%(words)s, from %(name)s") % {"words": words, "name": names.get(giver, "?")}
     if refused:
         words = _("%(words)s (refused)") % {"words": words}
-    return Entry(event.at, words, str((arguments or {}).get("reason") or ""), refused)
+    said = next((str(arguments[name]) for name in ("reason", "note", "text") if arguments and arguments.get(name)), "")
+    return Entry(event.at, words, said, refused)
+
+
+def _moved(event: AuditEvent) -> tuple[int | None, int | None]:
+    """Return who had the item and who got it, where the event is a hand of it."""
+    result = event.data.get("result")
+    if not event.act.startswith("item.") or not isinstance(result, dict):
+        return None, None
+    return result.get("from"), result.get("to")
 
 
 def _words(act: str, who: str, titles: dict[str, str]) -> str:
@@ -136,6 +154,17 @@ def _words(act: str, who: str, titles: dict[str, str]) -> str:
         "release": _("%(who)s released it"),
         "renew": _("%(who)s renewed the hold"),
         "expire": _("The hold ended by itself"),
+        "skip": _("%(who)s skipped it"),
+        "snooze": _("%(who)s snoozed it"),
+        "wake": _("The snooze ended by itself"),
+        "wake-now": _("%(who)s woke it"),
+        "hand-over": _("%(who)s handed it over"),
+        "move": _("%(who)s moved it"),
+        "assign": _("%(who)s assigned it"),
+        "free": _("%(who)s took it off its holder"),
+        "undo": _("%(who)s took the decision back"),
+        "reopen": _("%(who)s reopened it"),
+        "note": _("%(who)s noted"),
         "load": _("Loaded by %(who)s"),
         "ingest": _("Loaded by %(who)s"),
         "plan": _("%(who)s put it into a release"),

@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from queues import view_pages, views
+from queues import item_views, view_pages, views
 
 urlpatterns = [
     path("<slug:queue>/", views.QueueList.as_view(), name="queue"),
@@ -13,5 +13,14 @@ urlpatterns = [
     path("<slug:queue>/<int:item_id>/claim/", views.ClaimItem.as_view(), name="item-claim"),
     path("<slug:queue>/<int:item_id>/release/", views.ReleaseItem.as_view(), name="item-release"),
     path("<slug:queue>/<int:item_id>/renew/", views.RenewItem.as_view(), name="item-renew"),
+    path("<slug:queue>/<int:item_id>/skip/", item_views.SkipItem.as_view(), name="item-skip"),
+    path("<slug:queue>/<int:item_id>/snooze/", item_views.SnoozeItem.as_view(), name="item-snooze"),
+    path("<slug:queue>/<int:item_id>/wake/", item_views.WakeItem.as_view(), name="item-wake"),
+    path("<slug:queue>/<int:item_id>/hand-over/", item_views.HandItem.as_view(), name="item-hand"),
+    path("<slug:queue>/<int:item_id>/move/", item_views.MoveItem.as_view(), name="item-move"),
+    path("<slug:queue>/<int:item_id>/free/", item_views.FreeItem.as_view(), name="item-free"),
+    path("<slug:queue>/<int:item_id>/undo/", item_views.UndoItem.as_view(), name="item-undo"),
+    path("<slug:queue>/<int:item_id>/reopen/", item_views.ReopenItem.as_view(), name="item-reopen"),
+    path("<slug:queue>/<int:item_id>/note/", item_views.NoteItem.as_view(), name="item-note"),
     path("<slug:queue>/<int:item_id>/act/<slug:action>/", views.ActOnItem.as_view(), name="item-action"),
 ]

@@ -10,11 +10,12 @@ from typing import Any
 from django.contrib import messages
 from django.core.exceptions import BadRequest
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect, JsonResponse
+from django.template.loader import render_to_string
 from django.urls import reverse
 from django.utils.translation import gettext as _
 
 from backoffice.errors import NotPermitted, Refusal, UnknownDefinition
-from backoffice.pages import Page
+from backoffice.pages import Page, new_key
 from queues import acting, claiming, item_page, list_page, showing
 from queues.base import ClaimMode, Queue, queues
 from queues.models import QueueItem
@@ -63,7 +64,9 @@ class QueuePage(Page):
         context |= self.saved_views(context)
         return self._answer("queues/list.html", context, refusal)
 
-    def item(self, item_id: int, *, refusal: Refusal | None = None, action: str = "") -> HttpResponse:
+    def item(
+        self, item_id: int, *, refusal: Refusal | None = None, action: str = "", tried: dict[str, str] | None = None
+    ) -> HttpResponse:
         """Render the item, with the refusal's words and what was typed where there is one."""
         context = item_page.context(
             queue=self.queue,
@@ -73,8 +76,9 @@ class QueuePage(Page):
             now=claiming.database_now(),
             works=self.works,
             refused=action if refusal else "",
-            typed=self.request.POST.get("reason", "") if refusal else "",
+            typed=self.request.POST.get("reason", "") if refusal and action else "",
         )
+        context["tried"] = tried or {}
         return self._answer("queues/item.html", context, refusal)
 
     def found(self, item_id: int) -> QueueItem:
@@ -108,6 +112,17 @@ class QueuePage(Page):
         filters.pop("claim", None)
         outcome = claiming.claim_next(actor=self.actor, queue=self.queue.name, filters=filters, key=key)
         return int(outcome.data["item_id"])
+
+    def next_item(self) -> HttpResponse:
+        """Hold and open the next item; where none can be had, go to the list and say why."""
+        if self.queue.claims.mode is ClaimMode.DISABLED:
+            return self.to_list()
+        try:
+            item_id = self.take_next(f"{self.key[:190]}:next")
+        except Refusal as refusal:
+            messages.warning(self.request, str(refusal.message))
+            return self.to_list()
+        return self.to_item(item_id)
 
     def to_item(self, item_id: int) -> HttpResponse:
         return _see(reverse("item", args=[self.queue.name, item_id]) + self.suffix)
@@ -223,19 +238,10 @@ class ActOnItem(QueuePage):
             return self.item(item_id, refusal=refusal, action=action)
         item.refresh_from_db()
         words = {"reference": item.reference, "state": showing.state(item)[0].lower()}
-        messages.success(request, _("%(reference)s is now %(state)s.") % words)
-        return self._next() if request.POST.get("next") else self.to_item(item_id)
-
-    def _next(self) -> HttpResponse:
-        """Hold and open the next item; where none can be had, go to the list and say why."""
-        if self.queue.claims.mode is ClaimMode.DISABLED:
-            return self.to_list()
-        try:
-            item_id = self.take_next(f"{self.key[:190]}:next")
-        except Refusal as refusal:
-            messages.warning(self.request, str(refusal.message))
-            return self.to_list()
-        return self.to_item(item_id)
+        undo_url = reverse("item-undo", args=[queue, item_id]) + self.suffix
+        offer = {"words": _("%(reference)s is now %(state)s.") % words, "url": undo_url, "key": new_key()}
+        messages.success(request, render_to_string("queues/_decided.html", offer, request))
+        return self.next_item() if request.POST.get("next") else self.to_item(item_id)
 
 
 def _see(address: str) -> HttpResponse:

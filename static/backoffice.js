@@ -224,6 +224,7 @@
     x: () => press("input[data-select]", currentRow() ?? document.createElement("i")),
     c: () => press("[data-key-claim]", rows().length ? currentRow() ?? document.createElement("i") : document),
     n: () => press("[data-key-next]"),
+    s: () => press("[data-key-skip]"),
     "/": () => one("[data-key-search]")?.focus(),
     "?": () => one("dialog[data-keys]")?.showModal(),
   };
