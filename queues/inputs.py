@@ -38,7 +38,7 @@ class Written(Func):
 
     def as_sql(self, compiler: Any, connection: Any, **context: Any) -> tuple[str, list[Any]]:  # type: ignore[override]  # one form for all
         parts = [compiler.compile(argument) for argument in self.get_source_expressions()]
-        said = [int(place) for place in re.findall(r"\{(\d)\}", self.form)]
+        said = [int(place) for place in re.findall(r"\{(\d+)\}", self.form)]
         return self.form.format(*(sql for sql, _params in parts)), [value for n in said for value in parts[n][1]]
 
 

@@ -34,7 +34,13 @@ from queues.models.item import open_items
 HOURS = (4, 24, 72, 168)
 MAX_REASON = 500
 MOST = 500  # overrides that one command ends
-CLEARED: dict[str, Any] = {"override_score": None, "override_until": None, "override_by": None, "override_reason": ""}
+CLEARED: dict[str, Any] = {
+    "override_score": None,
+    "override_until": None,
+    "override_by": None,
+    "override_reason": "",
+    "score_seen": None,  # so that the next scoring writes the rule's score again
+}
 _SQL = Path(__file__).parent / "sql"
 
 

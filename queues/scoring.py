@@ -1,8 +1,9 @@
 """Score items: compile a rule to one statement, write only the rows that change, say why in words.
 
 The statement is UPDATE ... FROM (the rule's SELECT) over a range of keys; a row is written only where
-score, inputs, rule or version differ. Batches keep each row lock short; time enters in whole units,
-so a second run at the same `now` writes nothing.
+what the rule reads of it, or the rule's version, differs from what the last scoring read: a hash of
+that stands beside the score, so a row that did not change costs one comparison. Batches keep each row
+lock short; time enters in whole units, so a second run at the same `now` writes nothing.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from django.db import connection, models
-from django.db.models import Func, JSONField, TextField, Value
+from django.db.models import BigIntegerField, BooleanField, F, Func, JSONField, TextField, Value
 from django.db.models.functions import Cast
 from django.utils.translation import gettext as _
 from psycopg import sql as names
@@ -23,11 +24,13 @@ from backoffice.commands import Actor, Outcome, command
 from backoffice.tenants import scope
 from queues import reference
 from queues.base import Queue, ScoreRule, queues, rules
-from queues.inputs import Input
+from queues.inputs import Input, Written
 from queues.models import QueueItem
 from queues.models.item import open_items
 
 BATCH = 10_000
+_FRESH = ("pk", "fresh_score", "fresh_inputs", "fresh_seen")
+_DUE = "({0} IS DISTINCT FROM {1} OR {2} <= {3}::timestamptz)"
 _SQL = Path(__file__).parent / "sql"
 
 
@@ -98,7 +101,10 @@ def score_range(listed: Queue, *, first: int, last: int, now: datetime, decided:
     rows = listed.model.objects.filter(pk__gte=first, pk__lte=last)
     if not decided:
         rows = rows.filter(open_items(listed.model))
-    fresh, params = compiled(rule, rows, now=now).query.sql_with_params()
+    seen = _seen(rule, now)
+    due = Written(_DUE, F("score_seen"), seen, F("override_until"), Value(now), output_field=BooleanField())
+    chosen = compiled(rule, rows.filter(due), now=now).annotate(fresh_seen=seen).values_list(*_FRESH)
+    fresh, params = chosen.query.sql_with_params()
     table = listed.model._meta.db_table
     text = names.SQL(sql.read(_SQL / "rescore.sql")).format(items=names.Identifier(table))
     # The SELECT is Django's own text with its values apart; it takes the place of one marked line.
@@ -127,6 +133,16 @@ def compiled(rule: ScoreRule, rows: models.QuerySet[Any], *, now: datetime) -> m
         .annotate(fresh_score=total, fresh_inputs=inputs)
         .values_list("pk", "fresh_score", "fresh_inputs")
     )
+
+
+def _seen(rule: ScoreRule, now: datetime) -> Written:
+    """Return a hash of all that the rule reads of a row, and of its version: while it stays, so does the score."""
+    read: list[Any] = [Value(rule.version)]
+    for one in rule.inputs:
+        read.append(one.value(now))
+        read += [more for more in (one.unit(), one.basis(now)) if more is not None and not isinstance(more, Value)]
+    places = ", ".join(f"{{{place}}}" for place in range(1, len(read)))
+    return Written(f"hash_record_extended(ROW({{0}}::int, {places}), 0)", *read, output_field=BigIntegerField())
 
 
 def _stored(one: Input, now: datetime) -> Func:

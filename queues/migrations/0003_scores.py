@@ -48,6 +48,7 @@ class Migration(migrations.Migration):
                 ("score_rule", models.CharField(blank=True, db_default="", editable=False, max_length=100)),
                 ("score_version", models.PositiveIntegerField(editable=False, null=True)),
                 ("scored_at", models.DateTimeField(editable=False, null=True)),
+                ("score_seen", models.BigIntegerField(editable=False, null=True)),
                 ("score_before", models.JSONField(editable=False, null=True)),
                 ("override_score", models.IntegerField(editable=False, null=True)),
                 ("override_until", models.DateTimeField(editable=False, null=True)),
@@ -111,6 +112,11 @@ class Migration(migrations.Migration):
         ),
         migrations.AddField(
             model_name="accountreview",
+            name="score_seen",
+            field=models.BigIntegerField(editable=False, null=True),
+        ),
+        migrations.AddField(
+            model_name="accountreview",
             name="score_before",
             field=models.JSONField(editable=False, null=True),
         ),
@@ -143,6 +149,11 @@ class Migration(migrations.Migration):
         ),
         migrations.AddField(
             model_name="dispute",
+            name="score_seen",
+            field=models.BigIntegerField(editable=False, null=True),
+        ),
+        migrations.AddField(
+            model_name="dispute",
             name="score_before",
             field=models.JSONField(editable=False, null=True),
         ),
@@ -172,6 +183,11 @@ class Migration(migrations.Migration):
             model_name="payout",
             name="override_until",
             field=models.DateTimeField(editable=False, null=True),
+        ),
+        migrations.AddField(
+            model_name="payout",
+            name="score_seen",
+            field=models.BigIntegerField(editable=False, null=True),
         ),
         migrations.AddField(
             model_name="payout",

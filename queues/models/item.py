@@ -36,6 +36,7 @@ class QueueItem(TenantModel):
     score_rule = models.CharField(max_length=100, blank=True, db_default="", editable=False)
     score_version = models.PositiveIntegerField(null=True, editable=False)
     scored_at = models.DateTimeField(null=True, editable=False)
+    score_seen = models.BigIntegerField(null=True, editable=False)  # a hash of what the last scoring read
     score_before = models.JSONField(null=True, editable=False)  # the scoring before: {inputs, version, at}
 
     override_score = models.IntegerField(null=True, editable=False)
