@@ -14,6 +14,7 @@ from django.core.management import call_command
 from django.db import connections
 from django.test import Client
 
+from backoffice.storage import objects
 from backoffice.tenants import scope
 from backoffice.tenants.models import Tenant, User
 from tests import factories
@@ -58,6 +59,14 @@ def _empty(superuser: psycopg.Connection[Any]) -> None:
     superuser.execute("DELETE FROM tenants_tenant WHERE id <> 1")
 
 
+def _empty_bucket() -> None:
+    client = objects.client()
+    held = client.list_objects_v2(Bucket=settings.S3_BUCKET, Prefix="tenants/").get("Contents", [])
+    if held:
+        named = [{"Key": one["Key"]} for one in held]
+        client.delete_objects(Bucket=settings.S3_BUCKET, Delete={"Objects": named})
+
+
 @pytest.fixture
 def database(migrated: None, superuser: psycopg.Connection[Any], django_db_blocker: Any) -> Iterator[None]:
     """Let the test use the database with real transactions; empty its tables afterwards."""
@@ -71,6 +80,7 @@ def database(migrated: None, superuser: psycopg.Connection[Any], django_db_block
     valkey = redis.Redis.from_url(settings.REDIS_URL)
     valkey.flushdb()
     valkey.close()
+    _empty_bucket()
 
 
 @pytest.fixture
