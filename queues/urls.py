@@ -2,11 +2,12 @@
 
 from django.urls import path
 
-from queues import item_views, view_pages, views
+from queues import item_views, overview_page, view_pages, views
 
 urlpatterns = [
     path("<slug:queue>/", views.QueueList.as_view(), name="queue"),
     path("<slug:queue>/claim-next/", views.ClaimNext.as_view(), name="queue-claim-next"),
+    path("<slug:queue>/overview/", overview_page.QueueOverview.as_view(), name="queue-overview"),
     path("<slug:queue>/views/", view_pages.SaveView.as_view(), name="queue-view-save"),
     path("<slug:queue>/views/<int:view>/remove/", view_pages.RemoveView.as_view(), name="queue-view-remove"),
     path("<slug:queue>/<int:item_id>/", views.ItemPage.as_view(), name="item"),

@@ -114,10 +114,10 @@ def item_indexes(prefix: str, *, open_states: tuple[str, ...], filters: tuple[st
     """Return the indexes behind the list and the claims; all are partial, so they stay small.
 
     `list`: open items in list order. `free`: the same, unheld: the best free candidate. `age`: the
-    oldest open item, a figure of every front page. `held`: by the lease's end: the expired candidates.
-    `asleep`: by the end of the snooze.
-    `holder`: one person's live claims, for the cap. `state`: the decided ones by state, for the list's
-    filter. One more for each of `filters`: open items of one value in list order, so that the page and
+    oldest open item, a figure of every front page. `arrival`: what came when, for the supervisor.
+    `held`: by the lease's end: the expired candidates. `asleep`: by the end of the snooze. `holder`: one
+    person's live claims, for the cap. `state`: the decided ones by state, for the list's filter. One more
+    for each of `filters`: open items of one value in list order, so that the page and
     the count of a rare value cost what those of a common one do.
     """
     is_open = open_items(states=open_states)
@@ -128,6 +128,7 @@ def item_indexes(prefix: str, *, open_states: tuple[str, ...], filters: tuple[st
             *order, condition=is_open & Q(claim_holder__isnull=True, snoozed_until__isnull=True), name=f"{prefix}_free"
         ),
         models.Index(F("tenant"), F("opened_at"), condition=is_open, name=f"{prefix}_age"),
+        models.Index(F("tenant"), F("loaded_at"), name=f"{prefix}_arrival"),
         models.Index(
             F("tenant"), F("lease_until"), condition=is_open & Q(claim_holder__isnull=False), name=f"{prefix}_held"
         ),

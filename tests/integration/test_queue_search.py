@@ -60,6 +60,13 @@ def test_every_queue_finds_each_field_that_it_says_it_searches(tenant: Tenant) -
             assert [one.pk for one in found] == [item.pk], (name, field)
 
 
+def test_every_queue_enters_what_it_searches(tenant: Tenant, superuser: Any) -> None:
+    for queue in queues:
+        table = queue.model._meta.db_table
+        source = superuser.execute("SELECT prosrc FROM pg_proc WHERE proname = %s", [f"{table}_search_new"]).fetchone()
+        assert source and f"'', {', '.join(queue.search)})" in source[0], queue.name
+
+
 def test_search_meets_nothing_of_another_tenant(tenant: Tenant, other_tenant: Tenant) -> None:
     with scope.open(other_tenant):
         make_payouts(tenant=other_tenant)
