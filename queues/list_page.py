@@ -136,7 +136,7 @@ def context(*, queue: Queue, person: User, query: Mapping[str, str], works: bool
         "previous_url": _turn(queue, wanted, chosen, before=page.before),
         "next_url": _turn(queue, wanted, chosen, after=page.after),
         "carried": list(wanted.items()),
-        **_planning(queue, person, wanted),
+        **_selecting(queue, person, wanted, works),
         **({} if page.items else _empty(queue, wanted)),
     }
 
@@ -231,6 +231,13 @@ def _turn(queue: Queue, wanted: dict[str, str], columns: list[str], **key: str) 
     if not any(key.values()):
         return ""
     return f"{reverse('queue', args=[queue.name])}?{urlencode([*_address(wanted, columns), *key.items()])}"
+
+
+def _selecting(queue: Queue, person: User, wanted: dict[str, str], works: bool) -> dict[str, Any]:
+    """Offer boxes to those who can do something with many items at once."""
+    planning = _planning(queue, person, wanted)
+    bulk = works and wanted.get("state", "") in {"", *queue.model.OPEN}
+    return {**planning, "bulk": bulk, "selectable": bulk or bool(planning.get("plannable"))}
 
 
 def _planning(queue: Queue, person: User, wanted: dict[str, str]) -> dict[str, Any]:

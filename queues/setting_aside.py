@@ -72,7 +72,7 @@ def skip_item(*, actor: Actor, queue: str, item_id: int, token: int) -> Outcome:
 def snooze_item(
     *, actor: Actor, queue: str, item_id: int, until: str, reason: str, token: int | None, version: int | None
 ) -> Outcome:
-    """Put the item to sleep, under the same conditions as a decision."""
+    """Put the item to sleep, under the conditions of a decision; a supervisor also what nobody holds."""
     listed, person = worker(actor, queue)
     kept = reason_kept(reason)
     instant = datetime.fromisoformat(until)
@@ -82,7 +82,7 @@ def snooze_item(
     if instant > now + LONGEST_SNOOZE:
         days = LONGEST_SNOOZE.days
         raise Refusal("too-far", _("An item can be snoozed for %(days)d days at most.") % {"days": days})
-    without = listed.claims.mode is not ClaimMode.REQUIRED
+    without = listed.claims.mode is not ClaimMode.REQUIRED or person.has_perm("queues.supervise")
     seen: dict[str, Any] = {"token": token, "version": version, "without": without}
     if not claiming.run("snooze.sql", listed, person, item=item_id, until=instant, **seen):
         raise _why_not(listed, person, item_id, token)

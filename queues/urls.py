@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from queues import item_views, overview_page, view_pages, views
+from queues import bulk_views, item_views, overview_page, view_pages, views
 
 urlpatterns = [
     path("<slug:queue>/", views.QueueList.as_view(), name="queue"),
@@ -10,6 +10,7 @@ urlpatterns = [
     path("<slug:queue>/overview/", overview_page.QueueOverview.as_view(), name="queue-overview"),
     path("<slug:queue>/views/", view_pages.SaveView.as_view(), name="queue-view-save"),
     path("<slug:queue>/views/<int:view>/remove/", view_pages.RemoveView.as_view(), name="queue-view-remove"),
+    path("<slug:queue>/bulk/", bulk_views.BulkPage.as_view(), name="queue-bulk"),
     path("<slug:queue>/<int:item_id>/", views.ItemPage.as_view(), name="item"),
     path("<slug:queue>/<int:item_id>/claim/", views.ClaimItem.as_view(), name="item-claim"),
     path("<slug:queue>/<int:item_id>/release/", views.ReleaseItem.as_view(), name="item-release"),

@@ -87,3 +87,40 @@ def test_every_form_beside_the_decision_fits_and_reads(
     shoot(page, f"item-beside-{width}{'-dark' if dark else ''}")
     accessible(page)
     fits(page)
+
+
+@pytest.mark.parametrize("width", [1280, 400])
+def test_a_supervisor_snoozes_many_at_once(
+    tenant: Tenant,
+    make_person: Callable[..., User],
+    page_for: Callable[..., Page],
+    shoot: Shoot,
+    accessible: Check,
+    fits: Check,
+    width: int,
+) -> None:
+    items = make_payouts(tenant=tenant)
+    ben, sue = make_person(name="Ben Okafor"), make_person(name="Sue Stone", roles=("supervisor",))
+    claiming.claim(actor=Actor.person(ben), queue="payouts", item_id=items[1].pk, key="k")
+    page = page_for(sue, width=width)
+    page.goto("/t/acme/queues/payouts/")
+    page.keyboard.press("j")
+    page.keyboard.press("x")
+    page.keyboard.press("j")
+    page.keyboard.press("x")
+    expect(page.locator("[data-selected-count]")).to_have_text("2")
+    shoot(page, f"bulk-list-{width}")
+    accessible(page)
+    fits(page)
+    page.get_by_role("button", name="Assign, snooze or release…").click()
+    expect(page.get_by_text("2 items chosen")).to_be_visible()
+    shoot(page, f"bulk-choice-{width}")
+    accessible(page)
+    fits(page)
+    page.get_by_label("Reason to snooze").fill("the bank is closed")
+    page.get_by_role("button", name="Snooze 2 items").click()
+    expect(page.get_by_text("1 of 2 items done, 1 refused")).to_be_visible()
+    expect(page.get_by_text("Ben Okafor holds this item until")).to_be_visible()
+    shoot(page, f"bulk-done-{width}")
+    accessible(page)
+    fits(page)
