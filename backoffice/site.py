@@ -12,6 +12,7 @@ from django.template.response import TemplateResponse
 from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
 
+from backoffice.jobs import noticing
 from backoffice.pages import new_key
 from backoffice.tenants.models import User
 
@@ -21,6 +22,7 @@ PAGES = [
     (_("Reports"), "reports", "reports.request"),
     (_("Jobs"), "jobs", "jobs.view_job"),
     (_("Schedules"), "schedules", "schedules.view_schedule"),
+    (_("Settings"), "settings", "livesettings.change_setting"),
     (_("Codes"), "devices", "stepup.own_device stepup.issue_code"),
 ]
 
@@ -41,7 +43,19 @@ class BackofficeSite(AdminSite):
         return redirect_to_login(request.get_full_path(), settings.LOGIN_URL)
 
     def each_context(self, request: HttpRequest) -> dict[str, Any]:
-        return {**super().each_context(request), "menu": self.menu(request), "tenant": getattr(request, "tenant", None)}
+        return {
+            **super().each_context(request),
+            "menu": self.menu(request),
+            "tenant": getattr(request, "tenant", None),
+            "notices": self.notices(request),
+        }
+
+    def notices(self, request: HttpRequest) -> dict[str, Any] | None:
+        """Return the address of the person's notices and how to count the unread, which a page does only to show it."""
+        user = request.user
+        if not isinstance(user, User) or not self.has_permission(request) or not _may(user, "jobs.view_job"):
+            return None
+        return {"url": reverse("notices"), "unread": lambda: noticing.unread(user), "most": noticing.COUNTED - 1}
 
     def index(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> TemplateResponse:
         """Show the front page to the person: what waits, and the look-ups below."""

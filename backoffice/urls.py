@@ -17,6 +17,8 @@ urlpatterns = [
     path("exports/", include("exports.urls")),
     path("reports/", include("reports.urls")),
     path("jobs/", include("backoffice.jobs.urls")),
+    path("notices/", include("backoffice.jobs.notice_urls")),
     path("schedules/", include("backoffice.schedules.urls")),
+    path("settings/", include("backoffice.livesettings.urls")),
     path("admin/", admin.site.urls),
 ]

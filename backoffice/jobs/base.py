@@ -14,6 +14,7 @@ from backoffice.jobs.states import QUEUES
 from backoffice.registry import Definition, Registry
 
 if TYPE_CHECKING:
+    from backoffice.jobs.models import Job
     from backoffice.jobs.running import Run
 
 MAX_ATTEMPTS = 50
@@ -77,6 +78,10 @@ class JobKind(Definition):
     def run(self, run: Run) -> None:
         """Do the work."""
         raise NotImplementedError
+
+    def address(self, job: Job) -> str:
+        """Return where people see what came of the job, in its tenant; "" for the job's own page."""
+        return ""
 
     def wait(self, attempt: int) -> timedelta:
         """Return how long to wait after this attempt failed."""

@@ -1,4 +1,4 @@
-"""The durable record: one row a job, one a step, one an event."""
+"""The durable record: one row a job, one a step, one an event; and a notice for who asked."""
 
 from __future__ import annotations
 
@@ -160,3 +160,28 @@ class JobEvent(TenantModel):
 
     def __str__(self) -> str:
         return f"{self.job_id}.{self.seq} {self.name}"
+
+
+class Notice(TenantModel):
+    """Tell who asked for a job that it has ended. The database writes it in the statement that ends the job.
+
+    Its words are read from the job's own history. So it leaves with its job.
+    """
+
+    tenant = models.ForeignKey(Tenant, on_delete=models.PROTECT, related_name="+", db_index=False)
+    person = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+", db_index=False)
+    job = models.OneToOneField(Job, on_delete=models.CASCADE, related_name="notice")
+    at = models.DateTimeField(db_default=Now())
+    read_at = models.DateTimeField(null=True)
+    mailed_at = models.DateTimeField(null=True)
+
+    class Meta(TenantModel.Meta):
+        db_table = "job_notice"
+        indexes = [
+            models.Index(fields=["person", "-id"], name="job_notice_by_person"),
+            models.Index(fields=["person", "tenant"], condition=Q(read_at__isnull=True), name="job_notice_unread"),
+            models.Index(fields=["at"], condition=Q(mailed_at__isnull=True), name="job_notice_to_mail"),
+        ]
+
+    def __str__(self) -> str:
+        return f"job {self.job_id} for {self.person_id}"

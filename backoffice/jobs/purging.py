@@ -24,7 +24,7 @@ def purge_ended(*, before: datetime, limit: int = BATCH) -> int:
 
 @command("jobs.purge-tenant", systems=(SYSTEM,))
 def purge_tenant(*, actor: Actor, tenant_id: int, batch: int) -> Outcome:
-    """Remove one batch of a tenant's jobs with their steps and events; runs in the platform's scope.
+    """Remove one batch of a tenant's jobs with their steps, events and notices; runs in the platform's scope.
 
     A job that runs is not removed under its worker: it is asked to cancel, and a later batch takes it.
     The deletion's own jobs are the platform's, and so remain.

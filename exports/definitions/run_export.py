@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from datetime import timedelta
 
+from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
 
 from backoffice import jobs
 from backoffice.jobs.base import Consequence, JobKind, Step
+from backoffice.jobs.models import Job
 from backoffice.jobs.running import Run
 from exports import acting, running, watching
 from exports.models import ExportRequest
@@ -26,6 +28,9 @@ class RunExport(JobKind):
     max_duration = timedelta(hours=2)
     replayable = False  # the request ended with the job; a person asks again
     failure = Consequence(_("The file is missing; nothing else depends on it. Request it again."))
+
+    def address(self, job: Job) -> str:
+        return reverse("export", args=[job.arguments["request_id"]])
 
     def run(self, run: Run) -> None:
         request = ExportRequest.objects.get(pk=run.arguments["request_id"])

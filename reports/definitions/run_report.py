@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from datetime import timedelta
 
+from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
 
 from backoffice import jobs
 from backoffice.jobs.base import Consequence, JobKind, Step
+from backoffice.jobs.models import Job
 from backoffice.jobs.running import Run
 from exports import watching
 from reports import acting, running
@@ -27,6 +29,9 @@ class RunReport(JobKind):
     max_duration = timedelta(minutes=30)
     replayable = False  # the request ended with the job; a person asks again
     failure = Consequence(_("The report is missing; nothing else depends on it. Request it again."))
+
+    def address(self, job: Job) -> str:
+        return reverse("report", args=[job.arguments["request_id"]])
 
     def run(self, run: Run) -> None:
         request = ReportRequest.objects.get(pk=run.arguments["request_id"])

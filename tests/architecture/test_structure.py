@@ -33,7 +33,7 @@ UNSCOPED = {
     "queues/overriding.py": 1,
     "queues/sweeping.py": 1,
     "backoffice/people/views.py": 1,
-    "backoffice/jobs/purging.py": 1,
+    "backoffice/jobs/mailing.py": 1,
     "backoffice/jobs/reaching.py": 1,
     "backoffice/jobs/reconciling.py": 2,
     "backoffice/schedules/expiring.py": 1,

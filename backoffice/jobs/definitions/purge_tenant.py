@@ -21,7 +21,7 @@ class PurgeTenant(JobKind):
     name = "jobs.purge-tenant"
     title = _("Remove a deleted tenant's background work")
     queue = "bulk"
-    steps = (Step("purge", _("Remove jobs, steps and events")),)
+    steps = (Step("purge", _("Remove jobs, steps, events and notices")),)
     max_attempts = 10
     max_duration = timedelta(hours=2)
     failure = Consequence(_("The tenant's job records are still there: run this again before its data counts as gone."))

@@ -5,6 +5,8 @@ WITH old AS (
     DELETE FROM job_event USING old WHERE job_event.job_id = old.id
 ), steps AS (
     DELETE FROM job_step USING old WHERE job_step.job_id = old.id
+), notices AS (
+    DELETE FROM job_notice USING old WHERE job_notice.job_id = old.id
 ), jobs AS (
     DELETE FROM job USING old WHERE job.id = old.id RETURNING job.id
 )

@@ -5,10 +5,12 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
+from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
 
 from backoffice import jobs
 from backoffice.jobs.base import Consequence, JobKind, Step
+from backoffice.jobs.models import Job
 from queues.money import confirming, executing
 
 if TYPE_CHECKING:
@@ -28,6 +30,9 @@ class RunPlan(JobKind):
     max_duration = timedelta(hours=1)
     replayable = False
     failure = Consequence(_("Payouts that were not released yet are free again and have to be planned anew."))
+
+    def address(self, job: Job) -> str:
+        return reverse("plan", args=[job.arguments["plan_id"]])
 
     def run(self, run: Run) -> None:
         executing.run_plan(run=run, plan_id=int(run.arguments["plan_id"]))
