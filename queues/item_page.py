@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 from backoffice.audit import recording
 from backoffice.pages import new_key
 from backoffice.tenants.models import User
-from queues import handing, relating, scoring, setting_aside, showing, undoing
+from queues import handing, relating, score_page, setting_aside, showing, undoing
 from queues.base import Action, ClaimMode, Queue, Reason
 from queues.models import QueueItem
 
@@ -77,7 +77,7 @@ def context(
         "timeline_more": len(events) > TIMELINE,
         "decisions": decisions,
         "blocked": _blocked_words(queue, held) if any(one.blocked for one in decisions) else "",
-        **_score(queue, item),
+        **score_page.context(queue, item, person, now, works),
         **_beside(queue, item, person, now, works, mine, held),
     }
 
@@ -149,18 +149,3 @@ def _blocked_words(queue: Queue, held: bool) -> str:
     if queue.claims.mode is ClaimMode.REQUIRED:
         return _("Claim the item to decide it.")
     return _("This cannot be decided now.")
-
-
-def _score(queue: Queue, item: QueueItem) -> dict[str, Any]:
-    rule = queue.rule
-    if rule is None:
-        return {"rule": None}
-    explained = scoring.explain(item)
-    titles = {one.name: one.name.replace("-", " ").replace("_", " ").capitalize() for one in explained.rows}
-    return {
-        "rule": rule,
-        "outdated": item.score_version is not None and item.score_version != rule.version,
-        "explained": explained,
-        "inputs": [{"title": titles[one.name], "row": one} for one in explained.rows],
-        "score_class": showing.score_class(item.score, rule.most),
-    }

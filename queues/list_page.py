@@ -14,10 +14,11 @@ from django.utils.datastructures import MultiValueDict
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
+from backoffice import livesettings
 from backoffice.pages import new_key
 from backoffice.templatetags.show import span
 from backoffice.tenants.models import User
-from queues import listing, scoring, showing
+from queues import listing, score_page, scoring, showing
 from queues.base import Bounded, ClaimMode, Queue
 from queues.models import QueueItem
 from queues.money.base import actions
@@ -58,6 +59,7 @@ class Row:
     cells: list[showing.Cell]
     sentence: str
     score_class: str
+    by_hand: str
     held: bool
     mine: bool
     asleep: bool
@@ -111,6 +113,7 @@ def context(*, queue: Queue, person: User, query: Mapping[str, str], works: bool
     chosen = chosen_columns(queue=queue, query=query)
     columns = _with_the_link(queue, chosen or list(queue.columns))
     tail = suffix(queue=queue, query=query)
+    stale_days = livesettings.get("queues.rate_days") if queue.rule else 0
     return {
         "queue": queue,
         "title": str(queue.title),
@@ -129,7 +132,7 @@ def context(*, queue: Queue, person: User, query: Mapping[str, str], works: bool
             for name in offered_columns(queue)
         ],
         "own_columns": chosen,
-        "rows": [_row(queue, item, person, page.as_of, tail, works, columns) for item in page.items],
+        "rows": [_row(queue, item, person, page.as_of, tail, works, columns, stale_days) for item in page.items],
         "count_text": str(count),
         "found": _found(queue, wanted, count),
         "freshness": _freshness(queue),
@@ -196,7 +199,16 @@ def _with_the_link(queue: Queue, columns: list[str]) -> list[str]:
     return [first, *(name for name in columns if name != first)]
 
 
-def _row(queue: Queue, item: QueueItem, person: User, now: datetime, tail: str, works: bool, columns: list[str]) -> Row:
+def _row(
+    queue: Queue,
+    item: QueueItem,
+    person: User,
+    now: datetime,
+    tail: str,
+    works: bool,
+    columns: list[str],
+    stale_days: int,
+) -> Row:
     held = item.held_at(now)
     most = queue.rule.most if queue.rule else 0
     return Row(
@@ -205,8 +217,11 @@ def _row(queue: Queue, item: QueueItem, person: User, now: datetime, tail: str, 
         claim_url=reverse("item-claim", args=[queue.name, item.pk]) + tail,
         key=new_key(),
         cells=[showing.cell(item, name) for name in columns],
-        sentence=scoring.explain(item).sentence if queue.rule and item.score is not None else "",
+        sentence=scoring.explain(item, now=now, stale_days=stale_days).sentence
+        if most and item.score is not None
+        else "",
         score_class=showing.score_class(item.score, most),
+        by_hand=score_page.by_hand(item, now=now),
         held=held,
         mine=held and item.claim_holder_id == person.pk,
         asleep=item.is_open and not held and item.snoozed_until is not None and item.snoozed_until > now,

@@ -123,16 +123,21 @@ def score_range(listed: Queue, *, first: int, last: int, now: datetime, decided:
 
 def compiled(rule: ScoreRule, rows: models.QuerySet[Any], *, now: datetime) -> models.QuerySet[Any, Any]:
     """Return the rule as a SELECT of id, score and inputs over these rows."""
-    points = [one.points_sql(now) for one in rule.inputs]
-    total = points[0]
-    for more in points[1:]:
-        total = total + more
     inputs = Func(*[_stored(one, now) for one in rule.inputs], function="jsonb_build_array", output_field=JSONField())
     return (
         rows.order_by()
-        .annotate(fresh_score=total, fresh_inputs=inputs)
+        .annotate(fresh_score=total(rule, now=now), fresh_inputs=inputs)
         .values_list("pk", "fresh_score", "fresh_inputs")
     )
+
+
+def total(rule: ScoreRule, *, now: datetime) -> Any:
+    """Return the rule's score as an ORM expression."""
+    points = [one.points_sql(now) for one in rule.inputs]
+    added = points[0]
+    for more in points[1:]:
+        added = added + more
+    return added
 
 
 def _seen(rule: ScoreRule, now: datetime) -> Written:

@@ -150,6 +150,10 @@ def _words(act: str, who: str, titles: dict[str, str]) -> str:
     verb = act.rsplit(".", 1)[-1]
     known = {
         "claim": _("%(who)s claimed it"),
+        "override": _("%(who)s set another score"),
+        "remove-override": _("%(who)s let the rule's score count again"),
+        "override-end": _("The score that was set by hand ended"),
+        "challenge": _("%(who)s challenged an input of the score"),
         "claim-next": _("%(who)s claimed it as the next"),
         "release": _("%(who)s released it"),
         "renew": _("%(who)s renewed the hold"),

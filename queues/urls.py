@@ -2,9 +2,10 @@
 
 from django.urls import path
 
-from queues import bulk_views, item_views, overview_page, view_pages, views
+from queues import bulk_views, item_views, overview_page, score_views, view_pages, views
 
 urlpatterns = [
+    path("rules/<str:rule>/", score_views.RulePage.as_view(), name="rule"),
     path("<slug:queue>/", views.QueueList.as_view(), name="queue"),
     path("<slug:queue>/claim-next/", views.ClaimNext.as_view(), name="queue-claim-next"),
     path("<slug:queue>/overview/", overview_page.QueueOverview.as_view(), name="queue-overview"),
@@ -24,5 +25,10 @@ urlpatterns = [
     path("<slug:queue>/<int:item_id>/undo/", item_views.UndoItem.as_view(), name="item-undo"),
     path("<slug:queue>/<int:item_id>/reopen/", item_views.ReopenItem.as_view(), name="item-reopen"),
     path("<slug:queue>/<int:item_id>/note/", item_views.NoteItem.as_view(), name="item-note"),
+    path("<slug:queue>/<int:item_id>/override/", score_views.OverrideScore.as_view(), name="item-override"),
+    path(
+        "<slug:queue>/<int:item_id>/override/remove/", score_views.RemoveOverride.as_view(), name="item-override-remove"
+    ),
+    path("<slug:queue>/<int:item_id>/challenge/", score_views.ChallengeInput.as_view(), name="item-challenge"),
     path("<slug:queue>/<int:item_id>/act/<slug:action>/", views.ActOnItem.as_view(), name="item-action"),
 ]

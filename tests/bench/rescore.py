@@ -31,7 +31,8 @@ from tests.bench.measuring import result
 
 _RAW = """
 UPDATE queues_payout
-   SET score = (score + 7) %% 101, score_inputs = score_inputs, score_before = jsonb_build_object('inputs', score_inputs),
+   SET score = (score + 7) %% 101, score_inputs = score_inputs,
+       score_before = jsonb_build_object('inputs', score_inputs),
        score_rule = score_rule, score_version = score_version, scored_at = now()
  WHERE tenant_id = %s AND state = 'pending'
 """
