@@ -8,6 +8,7 @@ from smtplib import SMTPException, SMTPRecipientsRefused
 import structlog
 from django.conf import settings
 from django.core.mail import EmailMessage, get_connection
+from django.core.mail.backends.base import BaseEmailBackend
 from django.utils.translation import gettext as _
 
 from backoffice.jobs import noticing, statements
@@ -46,7 +47,7 @@ def mail_due() -> int:
     return sent - len(waiting)
 
 
-def _send(told: Told, server: object) -> None:
+def _send(told: Told, server: BaseEmailBackend) -> None:
     notice = told.notice
     if not notice.person.is_active:
         return
