@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import timedelta
+from functools import cache
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -21,14 +22,14 @@ from backoffice import commands, sql
 from backoffice.commands import Actor, Outcome, command
 from backoffice.errors import NotPermitted, Refusal
 from backoffice.tenants import scope
-from backoffice.tenants.models import Membership, User
+from backoffice.tenants.models import User
 from queues import narrowing, wording
 from queues.base import ClaimMode, Queue, queues
 from queues.clocks import database_now as database_now  # the clock of every claim
 
 _SQL = Path(__file__).parent / "sql"
 _RETRIES = 20
-_WIDE = names.SQL("")  # no filter
+_WIDE = narrowing.WIDE
 
 
 def claim(*, actor: Actor, queue: str, item_id: int, key: str) -> Outcome:
@@ -119,7 +120,7 @@ def may_claim(actor: Actor, name: str) -> tuple[Queue, User]:
 
 def lock_held(listed: Queue, person: User, *, besides: int | None = None) -> int:
     """Lock the person's membership and count their live holds; until the end, nobody can add to them."""
-    if not Membership.objects.select_for_update(no_key=True).filter(user=person).exists():
+    if run("lock_membership.sql", listed, person) is None:
         raise NotPermitted("not-permitted", _("You may not work in this queue."))
     (held,) = run("held.sql", listed, person, item=besides or 0) or (0,)
     return int(held)
@@ -154,8 +155,7 @@ def run(
     file: str, listed: Queue, person: User, *, narrowed: names.Composable = _WIDE, **values: Any
 ) -> tuple[Any, ...] | None:
     """Run one statement over the queue's table in the open tenant; return its first row."""
-    items = names.Identifier(listed.model._meta.db_table)
-    text = names.SQL(sql.read(_SQL / file)).format(items=items, narrowed=narrowed)
+    text = _statement(file, listed.model._meta.db_table, narrowed)
     claims = listed.claims
     bound = {
         "tenant": scope.current().pk,
@@ -169,6 +169,20 @@ def run(
     with connection.cursor() as cursor:
         cursor.execute(text, bound)
         return cursor.fetchone()
+
+
+def _statement(file: str, table: str, narrowed: names.Composable) -> str:
+    return _plain(file, table) if narrowed is _WIDE else _composed(file, table, narrowed)
+
+
+@cache
+def _plain(file: str, table: str) -> str:
+    """Compose a statement without a filter once: each claim would otherwise pay for it."""
+    return _composed(file, table, _WIDE)
+
+
+def _composed(file: str, table: str, narrowed: names.Composable) -> str:
+    return names.SQL(sql.read(_SQL / file)).format(items=names.Identifier(table), narrowed=narrowed).as_string(None)
 
 
 def outcome(listed: Queue, row: tuple[Any, ...]) -> Outcome:

@@ -21,6 +21,7 @@ from queues.base import Queue
 
 # What the statements decide by themselves: they take from free items whatever the list shows of claims.
 _OWN = {"claim"}
+WIDE = names.SQL("")  # no filter
 
 
 def condition(
@@ -29,12 +30,12 @@ def condition(
     """Return " AND ..." over the queue's table, unaliased, and its parameters; nothing for no filter."""
     wanted = {name: value for name, value in filters.items() if value and name not in _OWN}
     if not wanted:
-        return names.SQL(""), {}
+        return WIDE, {}
     rows = listing.matching(queue=queue, filters=wanted, person=person)
     try:
         text, values = _compiled(queue, rows)
     except FullResultSet:
-        return names.SQL(""), {}
+        return WIDE, {}
     except EmptyResultSet:
         return names.SQL(" AND FALSE"), {}
     bound = {f"filter_{number}": value for number, value in enumerate(values)}

@@ -30,6 +30,12 @@ ON CONFLICT (tenant_id, command, key) DO NOTHING
 RETURNING id
 """
 
+_KEEP_AND_AUDIT = """
+WITH kept AS (UPDATE commands_receipt SET outcome = %s::jsonb WHERE id = %s)
+INSERT INTO audit_auditevent (tenant_id, actor, actor_user_id, acting_for, act, outcome, code, target, data)
+VALUES (%s, %s, %s, %s, %s, %s, '', %s, %s::jsonb)
+"""
+
 
 def dispatch(
     command: Command,
@@ -79,16 +85,10 @@ def _once(
     if guard is not None:
         guard()
     outcome = command.body(actor=actor, **arguments)
-    if not command.unaudited:
-        recording.record(
-            actor=actor.name,
-            actor_user_id=actor.user.pk if actor.user else None,
-            acting_for=actor.acting_for,
-            act=command.name,
-            target=outcome.target,
-            data={"arguments": _public(command, arguments), "result": outcome.data},
-        )
-    _keep_outcome(receipt_id, outcome)
+    if command.unaudited:
+        _keep_outcome(receipt_id, outcome)
+    else:
+        _keep_and_audit(receipt_id, command, actor, arguments, outcome)
     return outcome
 
 
@@ -100,9 +100,31 @@ def _take_receipt(command: Command, actor: Actor, key: str, fingerprint: str) ->
 
 
 def _keep_outcome(receipt_id: int, outcome: Outcome) -> None:
-    stored = json.dumps({"target": outcome.target, "data": outcome.data}, cls=DjangoJSONEncoder)
     with connection.cursor() as cursor:
-        cursor.execute("UPDATE commands_receipt SET outcome = %s::jsonb WHERE id = %s", [stored, receipt_id])
+        cursor.execute("UPDATE commands_receipt SET outcome = %s::jsonb WHERE id = %s", [_stored(outcome), receipt_id])
+
+
+def _keep_and_audit(
+    receipt_id: int, command: Command, actor: Actor, arguments: dict[str, Any], outcome: Outcome
+) -> None:
+    """Keep the outcome and write its event in one statement: every command pays for this round trip."""
+    data = json.dumps({"arguments": _public(command, arguments), "result": outcome.data}, cls=DjangoJSONEncoder)
+    event = [
+        scope.current().pk,
+        actor.name[:200],
+        actor.user.pk if actor.user else None,
+        actor.acting_for[:200],
+        command.name,
+        AuditEvent.Outcome.DONE.value,
+        outcome.target,
+        data,
+    ]
+    with connection.cursor() as cursor:
+        cursor.execute(_KEEP_AND_AUDIT, [_stored(outcome), receipt_id, *event])
+
+
+def _stored(outcome: Outcome) -> str:
+    return json.dumps({"target": outcome.target, "data": outcome.data}, cls=DjangoJSONEncoder)
 
 
 def _replay(command: Command, actor: Actor, key: str, fingerprint: str) -> Outcome:
