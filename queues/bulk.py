@@ -6,6 +6,7 @@ others, and the answers add up to what was chosen. What needs more than one's ow
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -25,10 +26,13 @@ MOST = 1_000
 
 @dataclass(frozen=True)
 class Wish:
-    """What is to be done: "assign" to a person with a note, "snooze" until a time or "release", with a reason."""
+    """What is to be done: "assign" to people with a note, "snooze" until a time or "release", with a reason.
+
+    Several people are given items in turn: each time the one who holds the fewest and has room for more.
+    """
 
     act: str
-    to: int = 0
+    to: tuple[int, ...] = ()
     until: datetime | None = None
     reason: str = ""
 
@@ -64,9 +68,10 @@ def run(*, actor: Actor, queue: Queue, items: Sequence[QueueItem], wish: Wish, k
     if actor.user is None:
         raise NotPermitted("not-permitted", _("A person does this."))
     answers = []
+    turn = _Turn(queue, wish.to)
     for item in items:
         try:
-            _one(actor, actor.user, queue, item, wish, f"bulk:{key[:150]}:{item.pk}")
+            _one(actor, actor.user, queue, item, wish, turn, f"bulk:{key[:150]}:{item.pk}")
         except Refusal as refusal:
             answers.append(Answer(item, str(refusal.message)))
         else:
@@ -74,11 +79,11 @@ def run(*, actor: Actor, queue: Queue, items: Sequence[QueueItem], wish: Wish, k
     return answers
 
 
-def _one(actor: Actor, person: User, queue: Queue, item: QueueItem, wish: Wish, key: str) -> None:
+def _one(actor: Actor, person: User, queue: Queue, item: QueueItem, wish: Wish, turn: _Turn, key: str) -> None:
     held = item.lease_until is not None and item.held_at(claiming.database_now())
     mine = held and item.claim_holder_id == person.pk
     if wish.act == "assign":
-        handing.assign(actor=actor, queue=queue.name, item_id=item.pk, to=wish.to, note=wish.reason, key=key)
+        turn.give(actor, item, wish.reason, key)
     elif wish.act == "snooze" and wish.until is not None:
         seen = (item.claim_token, None) if mine else (None, item.version)
         setting_aside.snooze(
@@ -101,3 +106,31 @@ def _one(actor: Actor, person: User, queue: Queue, item: QueueItem, wish: Wish, 
         raise Refusal("not-held", _("Nobody holds it."))
     else:
         raise Refusal("unknown-act", _("Choose what to do."))
+
+
+class _Turn:
+    """Whose turn it is among the chosen people. The command guards each cap; who is full leaves the turn."""
+
+    def __init__(self, queue: Queue, people: Sequence[int]) -> None:
+        self.queue = queue
+        now = claiming.database_now()
+        live = queue.model.objects.filter(claim_holder__in=list(people), lease_until__gt=now)
+        counts = Counter(live.values_list("claim_holder", flat=True))
+        self.held = {person: counts[person] for person in people}
+
+    def give(self, actor: Actor, item: QueueItem, note: str, key: str) -> None:
+        """Assign the item to the next person who has room; raise the last refusal where nobody has."""
+        if not self.held:
+            raise Refusal("nobody-left", _("Everybody chosen holds the most allowed here."))
+        person = min(self.held, key=lambda one: self.held[one])  # the first of equals, in the order chosen
+        try:
+            handing.assign(
+                actor=actor, queue=self.queue.name, item_id=item.pk, to=person, note=note, key=f"{key}:{person}"
+            )
+        except Refusal as refusal:
+            if refusal.code != "cap-reached" or len(self.held) == 1:
+                raise
+            del self.held[person]
+            self.give(actor, item, note, key)
+        else:
+            self.held[person] += 1

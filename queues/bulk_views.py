@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from django.core.exceptions import BadRequest
 from django.http import HttpRequest, HttpResponse
+from django.utils.translation import gettext as _
 
 from backoffice.errors import Refusal
 from queues import bulk, claiming, handing, list_page, setting_aside
@@ -51,7 +52,9 @@ class BulkPage(QueuePage):
             now = claiming.database_now()
             until = setting_aside.chosen(preset=posted.get("preset", ""), typed=posted.get("until", ""), now=now)
             setting_aside.reason_kept(reason)
-        wish = bulk.Wish(act=act, to=self.number("to") or 0, until=until, reason=reason)
+        wish = bulk.Wish(act=act, to=self._receivers(), until=until, reason=reason)
+        if act == "assign" and not wish.to:
+            raise Refusal("nobody-chosen", _("Choose a person."))
         answers = bulk.run(actor=self.actor, queue=self.queue, items=items, wish=wish, key=self.key)
         refused = [answer for answer in answers if answer.refused]
         context = {
@@ -63,6 +66,12 @@ class BulkPage(QueuePage):
             "refused": refused,
         }
         return self.page(context, template="queues/bulk_done.html")
+
+    def _receivers(self) -> tuple[int, ...]:
+        texts = self.request.POST.getlist("to")[: handing.MOST]
+        if not all(text.isascii() and text.isdigit() and len(text) <= 18 for text in texts):
+            raise BadRequest("people are numbers")
+        return tuple(int(text) for text in texts)
 
     def _choice(self, items: list[QueueItem], refusal: Refusal | None) -> HttpResponse:
         claims = self.queue.claims.mode is not ClaimMode.DISABLED
@@ -79,6 +88,7 @@ class BulkPage(QueuePage):
             "supervises": supervises,
             "people": handing.workers(self.queue) if claims and supervises else [],
             "presets": setting_aside.presets(now=claiming.database_now()),
-            "tried": {name: self.request.POST.get(name, "") for name in ("act", "reason", "preset", "until", "to")},
+            "tried": {name: self.request.POST.get(name, "") for name in ("act", "reason", "preset", "until")},
+            "tried_people": self.request.POST.getlist("to"),
         }
         return self._answer("queues/bulk.html", context, refusal)

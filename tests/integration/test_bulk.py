@@ -17,7 +17,7 @@ from backoffice.tenants.models import Tenant, User
 from queues import bulk, clocks, queues
 from queues.models import Payout
 from tests import factories
-from tests.integration.test_claiming import claim, make_payout
+from tests.integration.test_claiming import claim, in_threads, make_payout
 from tests.integration.test_queue_pages import LIST, page, post
 
 
@@ -47,7 +47,7 @@ def test_a_failing_item_never_stops_the_others(
     items = [make_payout(tenant) for _ in range(5)]
     ann, ben = make_person(name="Ann"), make_person()
     claim(ann, items[bad])
-    refused = run(sue, items, "assign", to=ben.pk)
+    refused = run(sue, items, "assign", to=(ben.pk,))
     assert [number for number, words in enumerate(refused) if words] == [bad]
     assert refused[bad].startswith("Ann holds this item until ")
     assert Payout.objects.filter(claim_holder=ben).count() == 4
@@ -55,7 +55,7 @@ def test_a_failing_item_never_stops_the_others(
 
 def test_assigning_stops_at_the_cap_and_says_so(tenant: Tenant, make_person: Callable[..., User], sue: User) -> None:
     ben = make_person(name="Ben")
-    refused = run(sue, [make_payout(tenant) for _ in range(7)], "assign", to=ben.pk)
+    refused = run(sue, [make_payout(tenant) for _ in range(7)], "assign", to=(ben.pk,))
     assert refused == [""] * 5 + ["Ben already holds 5 items, the most allowed here."] * 2
 
 
@@ -138,8 +138,34 @@ def test_a_bulk_form_sent_twice_acts_once(tenant: Tenant, sue: User, make_person
             actor=Actor.person(sue),
             queue=queues.get("payouts"),
             items=[item],
-            wish=bulk.Wish(act="assign", to=ben.pk),
+            wish=bulk.Wish(act="assign", to=(ben.pk,)),
             key="one",
         )
         assert answers[0].refused == ""
     assert Payout.objects.get(pk=item.pk).claim_token == 1
+
+
+def test_a_share_out_is_even_and_never_goes_over_the_cap(
+    tenant: Tenant, make_person: Callable[..., User], sue: User
+) -> None:
+    people = [make_person(name=name) for name in "ABC"]
+    refused = run(sue, [make_payout(tenant) for _ in range(16)], "assign", to=tuple(one.pk for one in people))
+    assert refused[:15] == [""] * 15 and "the most allowed here" in refused[15]
+    assert [Payout.objects.filter(claim_holder=one).count() for one in people] == [5, 5, 5]
+
+
+def test_a_person_who_is_passed_over_does_not_get_the_turn_after_twice(
+    tenant: Tenant, make_person: Callable[..., User], sue: User
+) -> None:
+    ann, ben, cem, dee = [make_person(name=name) for name in "ABCD"]
+    items = [make_payout(tenant) for _ in range(4)]
+    assert run(sue, items, "assign", to=(ann.pk, cem.pk, dee.pk)) == [""] * 4
+    holders = [Payout.objects.get(pk=item.pk).claim_holder for item in items]
+    assert holders == [ann, cem, dee, ann] and ben not in holders
+
+
+def test_two_share_outs_at_once_keep_to_the_cap(tenant: Tenant, make_person: Callable[..., User], sue: User) -> None:
+    people = tuple(make_person(name=name).pk for name in "AB")
+    items = [make_payout(tenant) for _ in range(12)]
+    in_threads(2, lambda number: run(sue, items[number * 6 : number * 6 + 6], "assign", to=people))
+    assert [Payout.objects.filter(claim_holder=one).count() for one in people] == [5, 5]
