@@ -11,6 +11,7 @@ _COMMANDS = (
     "evidence",
     "ingest.loading",
     "ingest.rates",
+    "leaving",
     "overriding",
     "saving_views",
     "scoring",

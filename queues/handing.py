@@ -101,7 +101,7 @@ def free_item(*, actor: Actor, queue: str, item_id: int, token: int, reason: str
 def workers(listed: Queue) -> list[User]:
     """Return the active people of the open tenant who may work in the queue, by name."""
     able = [name for name, granted in roles.ROLE_PERMISSIONS.items() if {listed.work, "queues.claim"} <= granted]
-    members = Membership.objects.filter(roles__overlap=able, user__is_active=True).select_related("user")
+    members = Membership.objects.filter(active=True, roles__overlap=able, user__is_active=True).select_related("user")
     return [member.user for member in members.order_by("user__name", "user__email")[:MOST]]
 
 

@@ -8,7 +8,7 @@ of the ages.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -97,7 +97,7 @@ def past(*, queue: Queue, now: datetime) -> Past:
     """Read the last `HOURS` hours from the audit events and the arrivals, by the hours of the tenant's zone."""
     zone = ZoneInfo(scope.current().time_zone)
     last = now.astimezone(zone).replace(minute=0, second=0, microsecond=0)
-    hours = [datetime.fromtimestamp(last.timestamp() - 3600 * back, zone) for back in reversed(range(HOURS))]
+    hours = [last.astimezone(UTC) - timedelta(hours=back) for back in reversed(range(HOURS))]
     bound = {"since": hours[0], "zone": zone.key}
     counts, times, people, decided, begun = _rows(
         "overview_events.sql",

@@ -60,7 +60,9 @@ class Home(View):
         if getattr(request, "tenant", None) is not None:
             return admin.site.index(request)
         with scope.unscoped(reason="a person's own tenants, to choose one from"):
-            tenants = list(Tenant.objects.filter(pk__in=Membership.objects.filter(user=request.user).values("tenant")))
+            tenants = list(
+                Tenant.objects.filter(pk__in=Membership.objects.filter(user=request.user, active=True).values("tenant"))
+            )
         if len(tenants) == 1:
             return HttpResponseRedirect(f"{request.path}t/{tenants[0].slug}/")
         return render(request, "choose_tenant.html", {"tenants": tenants})

@@ -61,7 +61,7 @@ class ScheduleDetail(Page):
                 "is_manual": isinstance(job, ManualJob),
                 "timing": overview.Line(row, job, None, 0, overview.lag(row, now=now)).timing,
                 "lag": overview.lag(row, now=now),
-                "upcoming": overview.upcoming(row, viewer_zone=self.person.time_zone, now=now),
+                "upcoming": overview.upcoming(row, viewer_zone=self.person.zone, now=now),
                 "points": overview.recovery_points(row),
                 "occurrences": overview.occurrences(row, state=state),
                 "misfires": overview.misfires(row),

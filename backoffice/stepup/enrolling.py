@@ -67,8 +67,8 @@ def activate(*, person: User, device_id: int, code: str, key: str) -> Device:
 
 def eligible_people(*, besides: User) -> list[User]:
     """Return the other members whose roles let them own a device."""
-    members = Membership.objects.select_related("user").exclude(user=besides).order_by("user__email")
-    return [m.user for m in members if m.user.has_perm("stepup.own_device")]
+    members = Membership.objects.filter(active=True).select_related("user").exclude(user=besides)
+    return [m.user for m in members.order_by("user__email") if m.user.has_perm("stepup.own_device")]
 
 
 @command("device.issue-code", permission="stepup.issue_code", secret=("code_hash",))

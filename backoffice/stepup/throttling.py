@@ -62,8 +62,8 @@ def clear(*, person: User, purpose: str) -> None:
 
 def locked_words(*, person: User, until: datetime) -> str:
     """Say in the person's own time when the next try is allowed."""
-    local = until.astimezone(ZoneInfo(person.time_zone))
+    local = until.astimezone(ZoneInfo(person.zone))
     return _("Too many wrong tries. The next one is allowed at %(time)s (%(zone)s); nothing else is needed.") % {
         "time": local.strftime("%Y-%m-%d %H:%M:%S"),
-        "zone": person.time_zone,
+        "zone": person.zone,
     }

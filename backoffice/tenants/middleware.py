@@ -12,7 +12,7 @@ from django.contrib.auth.models import AnonymousUser
 from django.contrib.auth.views import redirect_to_login
 from django.http import Http404, HttpRequest, HttpResponse
 from django.urls import get_script_prefix, set_script_prefix
-from django.utils import timezone
+from django.utils import timezone, translation
 from django.views.defaults import page_not_found
 
 from backoffice.tenants import scope
@@ -38,7 +38,7 @@ class TenantMiddleware:
         if tenant is None:
             return page_not_found(request, Http404())
         with scope.open(tenant):
-            if not Membership.objects.filter(user_id=request.user.pk).exists():
+            if not Membership.objects.filter(user_id=request.user.pk, active=True).exists():
                 return page_not_found(request, Http404())
             return self._under_prefix(request, tenant, match["slug"], match["rest"] or "/")
 
@@ -48,13 +48,13 @@ class TenantMiddleware:
         request.path_info = rest
         set_script_prefix(f"{outer}t/{slug}/")
         try:
-            with timezone.override(_zone(request.user, tenant)):
+            chosen = getattr(request.user, "language", "") or translation.get_language()
+            with timezone.override(_zone(request.user, tenant)), translation.override(chosen):
                 return self.get_response(request)
         finally:
             set_script_prefix(outer)
 
 
 def _zone(person: AbstractBaseUser | AnonymousUser, tenant: Tenant) -> ZoneInfo:
-    """Return the zone that times are shown in: the person's own, or the tenant's where that is left at UTC."""
-    own = getattr(person, "time_zone", "UTC")
-    return ZoneInfo(tenant.time_zone if own == "UTC" else own)
+    """Return the zone that times are shown in: the person's own, or the tenant's where they chose none."""
+    return ZoneInfo(getattr(person, "time_zone", "") or tenant.time_zone)

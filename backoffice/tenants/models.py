@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any, ClassVar, TypeVar
 from zoneinfo import available_timezones
 
@@ -57,6 +57,10 @@ class Tenant(models.Model):
         return self.pk == PLATFORM_ID
 
 
+def _bound(known: str, number: int) -> str:
+    return f"{known}.{number}" if number else known
+
+
 class UserManager(BaseUserManager["User"]):
     """Find people by address, whatever its case."""
 
@@ -69,7 +73,10 @@ class User(AbstractBaseUser):
 
     email = models.EmailField(unique=True)
     name = models.CharField(max_length=200)
-    time_zone = models.CharField(max_length=64, default="UTC", validators=[check_time_zone])
+    # Empty: the tenant's zone, the browser's language.
+    time_zone = models.CharField(max_length=64, blank=True, default="", validators=[check_time_zone])
+    language = models.CharField(max_length=12, blank=True, default="", db_default="")
+    session_number = models.PositiveIntegerField(default=0, db_default=0)
     is_active = models.BooleanField(default=True)
     created_at = models.DateTimeField(auto_now_add=True)
 
@@ -86,6 +93,24 @@ class User(AbstractBaseUser):
 
     def __str__(self) -> str:
         return self.name or self.email
+
+    @property
+    def zone(self) -> str:
+        """The person's own time zone, else that of the open tenant."""
+        if self.time_zone:
+            return self.time_zone
+        try:
+            return scope.current().time_zone
+        except NoTenantScope:
+            return "UTC"
+
+    def get_session_auth_hash(self) -> str:
+        """Bind sessions to the password and to a number: raising it ends every session."""
+        return _bound(super().get_session_auth_hash(), self.session_number)
+
+    def get_session_auth_fallback_hash(self) -> Iterator[str]:
+        for known in super().get_session_auth_fallback_hash():
+            yield _bound(known, self.session_number)
 
     def get_short_name(self) -> str:
         return str(self)
@@ -108,7 +133,7 @@ class User(AbstractBaseUser):
             return frozenset()
         known: dict[int, frozenset[str]] = self.__dict__.setdefault("_permissions", {})
         if tenant.pk not in known:
-            held = Membership.objects.filter(user=self).values_list("roles", flat=True).first()
+            held = Membership.objects.filter(user=self, active=True).values_list("roles", flat=True).first()
             known[tenant.pk] = roles.permissions(held or [])
         return known[tenant.pk]
 
@@ -138,10 +163,14 @@ class TenantModel(models.Model):
 
 
 class Membership(TenantModel):
-    """A person's roles in one tenant. Claiming locks this row, so that no cap can be raced."""
+    """A person's roles in one tenant, none while it is not active.
+
+    Claiming locks this row, so that no cap can be raced.
+    """
 
     user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="memberships")
     roles = ArrayField(models.CharField(max_length=20))
+    active = models.BooleanField(default=True, db_default=True)
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta(TenantModel.Meta):

@@ -79,6 +79,10 @@ ROLE_PERMISSIONS: dict[str, frozenset[str]] = {
 
 ROLES = tuple(ROLE_PERMISSIONS)
 
+# What every member may, whatever the role.
+OWN: frozenset[str] = frozenset({"tenants.own_account"})
+ROLE_PERMISSIONS = {role: granted | OWN for role, granted in ROLE_PERMISSIONS.items()}
+
 
 def permissions(roles: list[str] | tuple[str, ...]) -> frozenset[str]:
     """Join the permissions of these roles."""

@@ -14,7 +14,8 @@ from backoffice.tenants.models import TenantModel
 from backoffice.tenants.roles import ROLE_PERMISSIONS
 
 # Pages outside a tenant, or Django's own under the site's permission check.
-OPEN = {"sign-in", "sign-out", "home"}
+# An invitation opens by its token alone, to whoever was handed it.
+OPEN = {"sign-in", "sign-out", "home", "invitation"}
 
 
 def _views(patterns: list[Any], prefix: str = "") -> Iterator[tuple[str, URLPattern]]:
