@@ -23,7 +23,6 @@ from playwright.sync_api import APIResponse, Browser, Page, expect
 
 from backoffice.stack import state
 from tests.acceptance.test_up import Up, environment, free_port, known
-from tests.browser.conftest import browser  # noqa: F401  (the one Chromium of the run)
 
 COUNCIL = state.PROJECT.parent / "shared" / "data" / "payouts" / "oxford-spend" / "jan-mar-2018.csv"
 CODE_STEP = 30
@@ -67,7 +66,7 @@ class Product:
 
 
 @pytest.fixture(scope="module")
-def product(tmp_path_factory: pytest.TempPathFactory, browser: Browser) -> Iterator[Product]:  # noqa: F811  (the fixture)
+def product(tmp_path_factory: pytest.TempPathFactory, browser: Browser) -> Iterator[Product]:
     running = Up(tmp_path_factory.mktemp("main-job") / "data", free_port())
     try:
         running.wait_until_ready()
@@ -212,8 +211,8 @@ def test_the_main_job_from_a_real_file_to_money_and_a_download(product: Product,
     started.value.save_as(file)
     found = list(csv.DictReader(io.StringIO(file.read_text(encoding="utf-8-sig"), newline="")))
     table = product.rows(
-        "SELECT p.reference, p.amount, p.currency, p.state FROM queues_payout p JOIN tenants_tenant t ON t.id = p.tenant_id"
-        " WHERE t.slug = 'acme'"
+        "SELECT p.reference, p.amount, p.currency, p.state FROM queues_payout p"
+        "  JOIN tenants_tenant t ON t.id = p.tenant_id WHERE t.slug = 'acme'"
     )
     assert len(found) == len(table)
     assert sorted((r["reference"], Decimal(r["amount"]), r["currency"], r["state"]) for r in found) == sorted(table)
