@@ -109,7 +109,7 @@ def _keep_and_audit(
 ) -> None:
     """Keep the outcome and write its event in one statement: every command pays for this round trip."""
     data = json.dumps({"arguments": _public(command, arguments), "result": outcome.data}, cls=DjangoJSONEncoder)
-    event = [
+    event: list[Any] = [
         scope.current().pk,
         actor.name[:200],
         actor.user.pk if actor.user else None,
