@@ -94,7 +94,9 @@ class Action:
 
 
 class ScoreRule(Definition):
-    """Compute a score from declared inputs. A new version makes every score of it due again.
+    """Compute a score from declared inputs.
+
+    A new version makes every score of it due again; an edit without one leaves unchanged rows as they are.
 
     `owner` is the role that answers challenges of the rule. `candidate` is the next version, not yet in
     force: another ScoreRule of the same name, which the rule's page tries out without writing anything.

@@ -120,7 +120,11 @@ def test_the_command_loads_and_refuses_in_words(
 ) -> None:
     path = tmp_path / "r.csv"
     path.write_text(HEADER + "2026-06-01,GBP,0.87,ECB\n")
+    item = scored(tenant, currency="GBP", amount=Decimal(1_740))
+    assert item.score == 0
     call_command("ingest", "rates", str(path), tenant=tenant.slug)
+    item.refresh_from_db()
+    assert [one["points"] for one in item.score_inputs if one["name"] == "amount"] == [40]
     assert "read 1 = added 1 + corrected 0 + unchanged 0 rates against EUR" in capsys.readouterr().out
     path.write_text(HEADER + "2026-06-01,GBP,-1,ECB\n")
     with pytest.raises(CommandError, match="Nothing was loaded"):

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import uuid4
 
 import pytest
+from django.db import connection
 
 from backoffice import commands
 from backoffice.audit.models import AuditEvent
 from backoffice.commands import Actor
 from backoffice.errors import NotPermitted, Refusal
+from backoffice.tenants import scope
 from backoffice.tenants.models import Tenant, User
 from queues import acting, challenging, evidence, queues, rules, scoring
 from queues.models import Dispute, ScoreChallenge
@@ -151,3 +155,24 @@ def test_an_outsider_and_a_reader_challenge_nothing(
         with pytest.raises(NotPermitted):
             challenged(person, item)
     assert not ScoreChallenge.objects.exists()
+
+
+def test_of_two_challenges_at_once_one_is_opened(tenant: Tenant, make_person: Callable[..., User]) -> None:
+    item = disputed(tenant)
+    people = [make_person() for _number in range(4)]
+    meet = threading.Barrier(len(people))
+
+    def try_it(person: User) -> str:
+        try:
+            with scope.open(tenant):
+                meet.wait(20)
+                challenged(person, item)
+            return "opened"
+        except Refusal as refusal:
+            return refusal.code
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor(len(people)) as pool:
+        answers = sorted(pool.map(try_it, people))
+    assert answers == ["challenged"] * 3 + ["opened"]

@@ -15,6 +15,7 @@ from backoffice.commands import Actor
 from backoffice.errors import Refusal
 from backoffice.tenants import scope
 from backoffice.tenants.models import Tenant
+from queues import queues, scoring
 from queues.ingest import loading, rates, spend
 
 
@@ -51,10 +52,14 @@ class Command(BaseCommand):
         self._say(summary, file, time.monotonic() - started)
 
     def _rates(self, owner: Tenant, file: Path) -> None:
-        actor = Actor.system("shell", acting_for=f"ingest of {loading.storable(file.name)}"[:200])
+        actor, now = Actor.system("shell", acting_for=f"ingest of {loading.storable(file.name)}"[:200]), clock.now()
         try:
             with scope.open(owner):
-                found = rates.load_file(actor=actor, path=file, now=clock.now())
+                found = rates.load_file(actor=actor, path=file, now=now)
+                for listed in queues if found.added or found.corrected else ():
+                    scoring.rescore(
+                        actor=actor, queue=listed.name, now=now, key=f"rates:{listed.name}:{now.isoformat()}"
+                    )
         except Refusal as refusal:
             raise CommandError(f"{refusal.message} Nothing was loaded.") from None
         self.stdout.write(
