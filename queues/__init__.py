@@ -7,6 +7,9 @@ it; both are registered with `queues.register`. What always holds:
   its token rises with every new hold, and an act presents the token it was given.
 - A claim ends by itself when its lease does: that is decided when the row is read or claimed, and
   no sweep is needed for it.
+- A skip puts an item behind for one person, a snooze takes it out for all until its instant, a hand
+  gives it to somebody who may work there and has room. None of them lets two people hold one item.
+- A decision's event stays; taking it back is another event, and only while nothing outside followed.
 - The list, claim-next and the page show one order: score, highest first, unscored last, then the
   oldest, then the id. A queue without a score lists the oldest first.
 - A score is stored with the inputs, points, rule and version that made it, so a row explains itself.
