@@ -28,28 +28,32 @@ _libc = ctypes.CDLL(None, use_errno=True)
 _asked_to_stop = False
 
 
-def run(held: Held, *, parent: int, shared: list[int], relay: Relay) -> None:
-    """Run the job and leave the process; called straight after the fork, never returns.
+def run(*, parent: int, shared: list[int], relay: Relay) -> None:
+    """Wait for the run that the parent names, do it, and leave the process. Called straight after the fork.
 
     `shared` are the parent's descriptors: they lead nowhere from here on, so that nothing this
     process does or forgets can speak on the parent's connections.
     """
     status = int(Exit.UNRECORDED)
+    held: Held | None = None
     try:
-        _settle_in(held, parent=parent, shared=shared)
+        _settle_in(parent=parent, shared=shared)
         relay.for_horse()
+        held = relay.horse.recv()
+        _bound(held)
         one = Run(job=held.job, steps=held.steps, asked_to_stop=lambda: _asked_to_stop, wire=relay)
         status = int(running.work(one))
         logging.shutdown()
     except BaseException:
-        log.exception("job.horse-failed", job=held.job.pk, fence=held.job.fence)
+        if held is not None:  # else the parent had nothing for it, and hung up
+            log.exception("job.horse-failed", job=held.job.pk, fence=held.job.fence)
     finally:
         sys.stdout.flush()
         sys.stderr.flush()
         os._exit(status)
 
 
-def _settle_in(held: Held, *, parent: int, shared: list[int]) -> None:
+def _settle_in(*, parent: int, shared: list[int]) -> None:
     _libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
     if os.getppid() != parent:
         os._exit(int(Exit.UNRECORDED))  # the parent died before the line above took hold
@@ -63,6 +67,9 @@ def _settle_in(held: Held, *, parent: int, shared: list[int]) -> None:
     for descriptor in shared:
         os.dup2(nowhere, descriptor)
     os.close(nowhere)
+
+
+def _bound(held: Held) -> None:
     # The parent enforces the deadline; should it be stopped itself, the kernel ends this process.
     signal.signal(signal.SIGALRM, signal.SIG_DFL)
     signal.setitimer(signal.ITIMER_REAL, (held.job.max_duration + LATER).total_seconds())

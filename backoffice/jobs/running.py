@@ -76,7 +76,9 @@ class Run:
 
     @contextmanager
     def step(self, name: str) -> Iterator[bool]:
-        """Start the step and, at the block's end, record that it is done.
+        """Start the step and, at the block's end, record that it is done: along with what is reported next.
+
+        So a run that dies between two steps does the one before again.
 
         Gives False when an earlier attempt finished it: `with run.step("write") as todo: if todo: ...`.
         Raises Stopping instead of starting one while the worker shuts down, Cancelled when that was asked for.
@@ -140,8 +142,8 @@ class Run:
     def _report(self, name: str, state: StepState) -> None:
         if connection.in_atomic_block:
             raise ValueError("steps are reported outside transactions: what is reported has happened")
-        values = _step_values(job_id=self.job.pk, fence=self.fence, step=name, state=state)
-        self._wire.post("report_step", values, self._heed_step)
+        values = step_values(job_id=self.job.pk, fence=self.fence, step=name, state=state)
+        self._wire.post("report_steps", values, self._heed_step, hurry=state is StepState.RUNNING)
         self._steps[name] = state
         if state is StepState.RUNNING:
             # What has just been confirmed need not be asked again before a step begins.
@@ -171,21 +173,22 @@ def report_step(
     None when the report is discarded, because the job or the step has ended or another fence holds
     the job: that is logged, and leaves no history.
     """
-    rows = execute("report_step", _step_values(job_id=job_id, fence=fence, step=step, state=state))
+    rows = execute("report_steps", step_values(job_id=job_id, fence=fence, step=step, state=state))
     if not rows:
         log.info("job.report-discarded", job=job_id, fence=fence, step=step, state=str(state))
         return None
     return bool(rows[0][0])
 
 
-def _step_values(*, job_id: int, fence: int, step: str, state: StepState) -> dict[str, Any]:
+def step_values(*, job_id: int, fence: int, step: str, state: StepState) -> dict[str, Any]:
+    """Return what `report_steps` takes for one move; moves of one run are put together by `relaying`."""
     return {
         "id": job_id,
         "fence": fence,
-        "step": step,
-        "state": str(state),
-        "settles": state in STEP_FINAL,
-        "event": str(_STEP_EVENTS[state]),
+        "steps": [step],
+        "states": [str(state)],
+        "settles": [state in STEP_FINAL],
+        "events": [str(_STEP_EVENTS[state])],
     }
 
 

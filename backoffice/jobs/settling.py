@@ -74,6 +74,7 @@ def settle(
             "lease": str(ground),
             "if_cancelling": if_cancelling,
             "data": json.dumps({"reason": words, "code": code} if words or code else {}),
+            **{key: [] for key in statements.MOVES},
         },
     )
     if not rows:

@@ -68,17 +68,15 @@ def _start_after_commit(job: Job) -> None:
 def _insert_or_find(values: dict[str, Any]) -> tuple[Job, bool] | None:
     """Return the job and whether it was made; None when a race was lost, under any isolation level."""
     try:
-        with connection.cursor() as cursor:
-            cursor.execute(statements.text("submit"), values)
-            row = cursor.fetchone()
-            if row is None:
-                return None
-            found = dict(zip([column.name for column in cursor.description], row, strict=True))
+        rows = statements.prepared_on_django("submit", values)
     except OperationalError as error:
         if getattr(error.__cause__, "sqlstate", None) != SERIALIZATION_FAILURE:
             raise
         return None
-    found["arguments"] = json.loads(found["arguments"])
+    if not rows:
+        return None
+    found = rows[0]
+    found["arguments"] = json.loads(found["arguments"])  # Django's connections leave jsonb to its fields
     return Job.from_db("default", _FIELDS, [found[name] for name in _COLUMNS]), found["was_made"]
 
 

@@ -8,13 +8,11 @@ are not used, because the record has them.
 from __future__ import annotations
 
 import contextlib
-import gc
 import os
 import random
 import signal
 import socket
 import time
-from collections.abc import Callable
 from types import FrameType
 
 import psycopg
@@ -26,10 +24,10 @@ from rq.exceptions import DequeueTimeout
 from rq.job import Job as Message
 from rq.serializers import JSONSerializer
 
-from backoffice.jobs import dispatching, horse, keeping
+from backoffice.jobs import dispatching, keeping, packing
 from backoffice.jobs.base import kinds
 from backoffice.jobs.keeping import Held, Keeper
-from backoffice.jobs.relaying import Relay
+from backoffice.jobs.standing_by import Standby
 from backoffice.jobs.watching import Watch
 
 log = structlog.get_logger(__name__)
@@ -39,6 +37,7 @@ HEARTBEAT_EVERY = 30.0
 STOP_WITHIN = 7.0  # seconds that a running job has to come to the end of its step
 STUCK = 60.0  # seconds after which a message popped by a worker that died is thrown away
 LONGEST_PAUSE = 15.0
+AHEAD = 4  # work-horses forked at once while more messages wait: after each fork the parent pays for every page anew
 
 
 class JobWorker(Worker):
@@ -59,19 +58,22 @@ class JobWorker(Worker):
         self._stop_by: float | None = None
         self._beat_at = 0.0
         self._stuck: dict[str, float] = {}
+        self._taken = ""  # the message last taken; it leaves the broker along with the next look for one
+        self._more = 0  # how many waited behind it
+        self._standbys: list[Standby] = []
         self._wakeup, self._woken = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
 
     def run_forever(self, *, burst: bool = False) -> None:
         """Work until SIGTERM or SIGINT; with `burst`, until the queue is empty. Outages are waited out."""
         self._install_signal_handlers()
         connections.close_all()
-        gc.collect()
-        gc.freeze()  # what is here now is shared with every work-horse instead of copied into it
+        packing.pack()
         pause = 0.0
         log.info("worker.started", queue=self.queues[0].name, owner=self.owner)
         while self._stop_by is None:
             try:
                 self._beat()
+                self._stand_by(1)
                 popped = self._pop(burst=burst)
             except redis.RedisError as error:
                 pause = min(max(2 * pause, 0.5), LONGEST_PAUSE)
@@ -80,54 +82,75 @@ class JobWorker(Worker):
                 continue
             pause = 0.0
             if popped is not None:
-                self._take(popped, self.queues[0])
+                self._take(popped)
             elif burst:
                 break
         self._leave()
 
     def execute_job(self, job: Message, queue: Queue) -> None:
         """Take a message as RQ hands it out."""
-        self._take(job.id, queue)
+        self._take(job.id)
 
-    def _take(self, message_id: str, queue: Queue) -> None:
+    def _take(self, message_id: str) -> None:
         job_id = dispatching.job_of(message_id)
         held = self._claim(job_id) if job_id is not None else None
         if held is not None:
-            self._run(held, began=lambda: self._drop(message_id, queue))
+            self._taken = message_id
+            self._run(held)
         elif self._stop_by is not None:
-            self._put_back(message_id, queue)
+            self._put_back(message_id)
         else:
-            self._drop(message_id, queue)
+            self._taken = message_id
             log.info("job.nothing-to-claim", message=message_id)
 
-    def _run(self, held: Held, *, began: Callable[[], None]) -> None:
-        parent = os.getpid()
-        shared = [fd for fd in (self.keeper.descriptor(), self._wakeup, self._woken) if fd is not None]
-        relay = Relay()
-        pid = os.fork()
-        if pid == 0:
-            horse.run(held, parent=parent, shared=shared, relay=relay)
-        relay.for_parent()
-        began()
-        self._horse_pid = pid
+    def _run(self, held: Held) -> None:
+        horse = self._begin(held)
+        self._horse_pid = horse.pid
+        self._stand_by(min(self._more, AHEAD), beside=horse)
         Watch(
             held=held,
             keeper=self.keeper,
-            relay=relay,
-            pid=pid,
+            relay=horse.relay,
+            pid=horse.pid,
             wakeup=self._wakeup,
             stop_by=lambda: self._stop_by,
         ).keep()
-        relay.close()
+        horse.relay.close()
         self._horse_pid = 0
+
+    def _begin(self, held: Held) -> Standby:
+        while True:
+            self._stand_by(1)
+            horse = self._standbys.pop(0)
+            if horse.begin(held):
+                return horse
+
+    def _stand_by(self, count: int, *, beside: Standby | None = None) -> None:
+        """Where no work-horse stands by, fork some. They share no connection of ours, nor of each other's."""
+        if self._standbys:
+            return
+        shared = [self.keeper.descriptor(), self._wakeup, self._woken]
+        if beside is not None:
+            shared.append(beside.relay.parent.fileno())
+        for _number in range(count):
+            ours = [one.relay.parent.fileno() for one in self._standbys]
+            self._standbys.append(Standby(shared=[fd for fd in (*shared, *ours) if fd is not None]))
 
     def _pop(self, *, burst: bool) -> str | None:
         """Move the next message's id to the queue's list of taken ones; the id says which job it is."""
-        try:
-            popped = Queue.lmove(self.connection, self.queues[0].key, None if burst else IDLE)
-        except DequeueTimeout:
-            return None
-        return str(popped[1].decode("ascii", "replace")) if popped else None
+        queue = self.queues[0]
+        with self.connection.pipeline(transaction=False) as pipe:
+            self._forget(self._taken, pipe)
+            pipe.lmove(queue.key, queue.intermediate_queue_key)
+            pipe.llen(queue.key)
+            popped, more = pipe.execute()[-2:]
+        self._taken, self._more = "", int(more)
+        if popped is None and not burst:
+            try:
+                _queue, popped = Queue.lmove(self.connection, queue.key, IDLE)
+            except DequeueTimeout:
+                return None
+        return str(popped.decode("ascii", "replace")) if popped else None
 
     def _claim(self, job_id: int) -> Held | None:
         """Claim through an outage of the database: the message is in our hands, so we wait with it."""
@@ -142,15 +165,15 @@ class JobWorker(Worker):
                 pause = min(2 * pause, LONGEST_PAUSE)
         return None
 
-    def _drop(self, message_id: str, queue: Queue) -> None:
+    def _forget(self, message_id: str, pipe: redis.client.Pipeline) -> None:
         """Take a message out of the broker for good; what is left of it by an outage expires by itself."""
-        with contextlib.suppress(redis.RedisError), self.connection.pipeline(transaction=False) as pipe:
-            pipe.lrem(queue.intermediate_queue_key, 0, message_id)
+        if message_id:
+            pipe.lrem(self.queues[0].intermediate_queue_key, 0, message_id)
             pipe.delete(Message.key_for(message_id))
-            pipe.execute()
 
-    def _put_back(self, message_id: str, queue: Queue) -> None:
+    def _put_back(self, message_id: str) -> None:
         """Leave a message that was not looked at to another worker."""
+        queue = self.queues[0]
         with contextlib.suppress(redis.RedisError), self.connection.pipeline() as pipe:
             pipe.lrem(queue.intermediate_queue_key, 1, message_id)
             pipe.lpush(queue.key, message_id)
@@ -167,9 +190,11 @@ class JobWorker(Worker):
         self.heartbeat()
         left = self.queues[0].intermediate_queue.get_job_ids()
         self._stuck = {one: self._stuck.get(one, now) for one in left}
-        for one, since in list(self._stuck.items()):
-            if now - since > STUCK:
-                self._drop(one, self.queues[0])
+        with self.connection.pipeline(transaction=False) as pipe:
+            for one, since in self._stuck.items():
+                if now - since > STUCK:
+                    self._forget(one, pipe)
+            pipe.execute()
 
     def _install_signal_handlers(self) -> None:
         signal.set_wakeup_fd(self._woken, warn_on_full_buffer=False)
@@ -187,6 +212,10 @@ class JobWorker(Worker):
 
     def _leave(self) -> None:
         log.info("worker.stopped", queue=self.queues[0].name, owner=self.owner)
-        with contextlib.suppress(redis.RedisError):
+        for one in self._standbys:
+            one.dismiss()
+        with contextlib.suppress(redis.RedisError), self.connection.pipeline(transaction=False) as pipe:
+            self._forget(self._taken, pipe)
+            pipe.execute()
             self.register_death()
         self.keeper.close()

@@ -2,14 +2,15 @@
 -- steps and its submitted event, its first dispatch ordered. No row at all: a racing submission won between the two.
 WITH found AS (
     SELECT job.* FROM job
-     WHERE tenant_id = %(tenant)s AND kind = %(kind)s AND submission_key = %(key)s
+     WHERE tenant_id = %(tenant)s::bigint AND kind = %(kind)s::text AND submission_key = %(key)s::text
 ), made AS (
     INSERT INTO job (tenant_id, kind, submission_key, queue, arguments, requested_by_id, occurrence, replay_of_id,
                      max_attempts, lease, max_duration, available_at, dispatch_no, dispatched_at, dispatch_at,
                      created_at, event_no)
-    SELECT %(tenant)s, %(kind)s, %(key)s, %(queue)s, %(arguments)s::jsonb, %(requested_by)s, %(occurrence)s,
-           %(replay_of)s, %(max_attempts)s, %(lease)s, %(max_duration)s,
-           clock_timestamp(), 1, clock_timestamp(), clock_timestamp() + %(grace)s, clock_timestamp(), 1
+    SELECT %(tenant)s::bigint, %(kind)s::text, %(key)s::text, %(queue)s::text, %(arguments)s::jsonb,
+           %(requested_by)s::bigint, %(occurrence)s::bigint, %(replay_of)s::bigint,
+           %(max_attempts)s::int, %(lease)s::interval, %(max_duration)s::interval,
+           clock_timestamp(), 1, clock_timestamp(), clock_timestamp() + %(grace)s::interval, clock_timestamp(), 1
      WHERE NOT EXISTS (SELECT FROM found)
     ON CONFLICT (tenant_id, kind, submission_key) DO NOTHING
     RETURNING job.*
