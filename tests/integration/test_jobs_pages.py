@@ -10,8 +10,11 @@ from django.db import connection
 from django.test import Client
 
 from backoffice import jobs
+from backoffice.jobs import settling
 from backoffice.jobs.base import Consequence, Step, kinds
 from backoffice.jobs.models import Job
+from backoffice.jobs.settling import Ground
+from backoffice.jobs.states import JobState
 from backoffice.tenants import scope
 from backoffice.tenants.models import Tenant, User
 from tests.probe_jobs import claiming
@@ -73,6 +76,19 @@ def test_the_page_shows_the_steps_that_were_published_not_todays(
         assert shown in page
     for hidden in ("Renamed since", "Renamed kind", "Another meaning."):
         assert hidden not in page
+
+
+def test_what_a_failure_means_is_said_before_it_and_after(
+    tenant: Tenant, make_person: Make, client_for: SignIn
+) -> None:
+    person = make_person(roles=("supervisor",))
+    job = jobs.submit(kind="probe.gated", key="a", arguments={"folder": "x"})
+    path = f"/t/{tenant.slug}/jobs/{job.pk}/"
+    assert "Should it fail: The gate stays shut." in _text(client_for(person).get(path))
+    held = claiming.claim(job)
+    settling.settle(job_id=job.pk, fence=held.job.fence, state=JobState.FAILED, ground=Ground.KEEPER, reason="No.")
+    page = _text(client_for(person).get(path))
+    assert "What this means: The gate stays shut." in page and "Should it fail" not in page
 
 
 def test_the_live_part_is_fetched_alone_until_the_job_has_ended(
