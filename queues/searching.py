@@ -1,7 +1,8 @@
 """Find items by what a person types: a piece of the reference or of the party, or an amount.
 
 The words stand in `SearchText`, under an index of trigrams that begins with the tenant. One or two
-letters make no trigram: they are looked for where words begin, which the index can answer.
+letters make no trigram: they are looked for where words begin, which the index can answer. A text that few
+items hold is answered by their ids; for a common one the list is walked until the page is full.
 """
 
 from __future__ import annotations
@@ -10,10 +11,13 @@ import re
 from decimal import Decimal, InvalidOperation
 
 from django.db.migrations import RunSQL
-from django.db.models import Q
+from django.db.models import BooleanField, ExpressionWrapper, OuterRef, Q, Subquery, Value
+from django.db.models.lookups import Exact
 
 from queues.models.item import QueueItem
 from queues.models.search import SearchText
+
+FEW = 5_000  # matches up to which they are found before the list is walked
 
 _AMOUNT = re.compile(
     r"(?:(?P<before>[A-Za-z]{3})\s*)?(?P<sum>[0-9][0-9.,' \u00a0\u202f]*)(?:\s*(?P<after>[A-Za-z]{3}))?"
@@ -28,8 +32,21 @@ def found(*, model: type[QueueItem], text: str) -> Q:
     if amounts:
         paid = Q(amount__in=amounts)
         asked |= paid & Q(currency=currency) if currency else paid
-    rows = SearchText.objects.filter(asked, kind=model._meta.model_name)
-    return Q(pk__in=rows.values("item_id"))
+    rows = SearchText.objects.filter(kind=model._meta.model_name)
+    ids = list(rows.filter(asked).values_list("item_id", flat=True)[: FEW + 1])
+    if len(ids) <= FEW:
+        return Q(pk__in=ids)
+    # A common word: walk the list and look at each item's words. A plain subquery would be joined first.
+    return Q(
+        Exact(
+            Subquery(
+                rows.filter(item_id=OuterRef("pk"))
+                .annotate(hit=ExpressionWrapper(asked, output_field=BooleanField()))
+                .values("hit")
+            ),
+            Value(True),
+        )
+    )
 
 
 def read_amount(text: str) -> tuple[list[Decimal], str]:

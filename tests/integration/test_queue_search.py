@@ -67,6 +67,14 @@ def test_every_queue_enters_what_it_searches(tenant: Tenant, superuser: Any) -> 
         assert source and f"'', {', '.join(queue.search)})" in source[0], queue.name
 
 
+def test_a_common_word_finds_the_same_while_the_list_is_walked(tenant: Tenant, monkeypatch: pytest.MonkeyPatch) -> None:
+    make_payouts(tenant=tenant, count=12)
+    known = [_found(text) for text in ("love", "1900", "P-0", "zzz")]
+    monkeypatch.setattr(searching, "FEW", 0)
+    assert [_found(text) for text in ("love", "1900", "P-0", "zzz")] == known
+    assert [len(found) for found in known] == [2, 2, 12, 0]
+
+
 def test_search_meets_nothing_of_another_tenant(tenant: Tenant, other_tenant: Tenant) -> None:
     with scope.open(other_tenant):
         make_payouts(tenant=other_tenant)
