@@ -19,7 +19,7 @@ from backoffice.tenants import scope
 from backoffice.tenants.models import Tenant, User
 from tests import factories
 
-pytest_plugins = ["tests.proofs"]
+pytest_plugins = ["tests.proofs", "tests.chromium"]
 
 # Rows that migrations make, kept between tests.
 KEPT = {"django_migrations", "django_content_type", "auth_permission", "tenants_tenant"}
