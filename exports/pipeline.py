@@ -14,7 +14,6 @@ from datetime import datetime
 from typing import Any
 
 import structlog
-from django.db import DatabaseError
 from django.utils.translation import gettext_lazy as _
 
 from backoffice import commands, reading, storage
@@ -120,11 +119,10 @@ def reading_session(plan: Plan, *, insist: Callable[[], None]) -> Iterator[readi
 
 def _take_back(key: str) -> None:
     """Remove what this run stored; what cannot be removed now goes with the sweep of unpublished objects."""
-    with contextlib.suppress(Exception):
-        try:
-            # The answer to a commit can be lost: a published object stays.
-            if Artifact.objects.filter(object_key=key).exists():
-                return
-        except DatabaseError:
-            return
-        storage.delete(key=key)
+    try:
+        # The answer to a commit can be lost: a published object stays.
+        if not Artifact.objects.filter(object_key=key).exists():
+            storage.delete(key=key)
+    except Exception:
+        # The run's own failure is on its way to the record, and must not be hidden by this one.
+        log.warning("file.not-taken-back", key=key, exc_info=True)

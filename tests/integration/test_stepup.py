@@ -237,3 +237,8 @@ def fresh_code_of(device: Device) -> str:
     """Return this step's code without asking for the row, which another tenant cannot see."""
     step = codes.step_at(spending.database_time())
     return codes.code_of(secret=sealing.unseal(device.sealed_secret), step=step)
+
+
+def test_a_nul_inside_a_right_code_makes_it_a_wrong_one(person: User) -> None:
+    code = fresh_code(make_device(person))
+    assert _refused(person, f"{code[:3]}\x00{code[3:]}").code == "wrong-code"
