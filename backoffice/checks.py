@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from typing import Any
+from urllib.parse import urlsplit
 
-from django.core.checks import CheckMessage, Error, register
+from django.conf import settings
+from django.core.checks import CheckMessage, Error, Warning, register
 
 from backoffice.commands import registered
 from backoffice.registry import registries
@@ -29,4 +31,36 @@ def check_command_permissions(app_configs: Any = None, **kwargs: Any) -> list[Ch
         )
         for command in registered()
         if command.permission is not None and command.permission not in granted
+    ]
+
+
+@register
+def check_public_url(app_configs: Any = None, **kwargs: Any) -> list[CheckMessage]:
+    """Report an address of the site that links in mail could not begin with."""
+    parts = urlsplit(settings.PUBLIC_URL)
+    bare = (
+        parts.scheme in {"http", "https"} and parts.netloc and f"{parts.scheme}://{parts.netloc}" == settings.PUBLIC_URL
+    )
+    if not settings.PUBLIC_URL or bare:
+        return []
+    return [
+        Error(
+            f"PUBLIC_URL is {settings.PUBLIC_URL!r}, which is not the address of a site.",
+            hint='Write the scheme and the host alone: "https://backoffice.example".',
+            id="backoffice.E001",
+        )
+    ]
+
+
+@register(deploy=True)
+def check_mail_has_an_address(app_configs: Any = None, **kwargs: Any) -> list[CheckMessage]:
+    """Report that mail goes out without knowing the site's address: its links would be missing."""
+    if not settings.EMAIL_HOST or settings.PUBLIC_URL:
+        return []
+    return [
+        Warning(
+            "EMAIL_HOST is set and PUBLIC_URL is not, so that mail cannot link to the site.",
+            hint='Set PUBLIC_URL to the address that people use: "https://backoffice.example".',
+            id="backoffice.W001",
+        )
     ]

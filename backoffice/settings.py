@@ -29,8 +29,11 @@ if not SECRET_KEY:
     # Commands that need no secret (help, check, makemigrations) still run on a fresh folder.
     SECRET_KEY = "no-stack-was-started-yet-" + os.urandom(16).hex()
 FIELD_KEY = env.str("FIELD_KEY", "")
-ALLOWED_HOSTS = env.list("ALLOWED_HOSTS", ["localhost", "127.0.0.1", "[::1]"])
-CSRF_TRUSTED_ORIGINS: list[str] = env.list("CSRF_TRUSTED_ORIGINS", [])
+# The site's address as people reach it ("https://backoffice.example"), for what is read outside it: mail.
+PUBLIC_URL = env.str("PUBLIC_URL", "").rstrip("/")
+_HOSTS = ["localhost", "127.0.0.1", "[::1]", *filter(None, [urlsplit(PUBLIC_URL).hostname])]
+ALLOWED_HOSTS = env.list("ALLOWED_HOSTS", _HOSTS)
+CSRF_TRUSTED_ORIGINS: list[str] = env.list("CSRF_TRUSTED_ORIGINS", [PUBLIC_URL] if PUBLIC_URL else [])
 EMBEDDED_DATABASE = env.bool("BACKOFFICE_EMBEDDED_DATABASE", False)
 DEMO = env.bool("BACKOFFICE_DEMO", EMBEDDED_DATABASE)
 

@@ -86,6 +86,7 @@ def _run(options: argparse.Namespace) -> int:
             servers.launch()
             _keep_bytecode(data)
             state.enter(servers.environment())
+            os.environ.setdefault("PUBLIC_URL", f"http://{LOOPBACK}:{options.port}")
             if options.demo:
                 os.environ["BACKOFFICE_DEMO"] = "1"
             accounts = _bring_up(servers, crew, listener)
