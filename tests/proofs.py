@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 
 RULES = Path(__file__).parent / "rules.tsv"
+# Faults that users of other systems met, when that list lies beside the project. `case("QC-01")` names one.
+CASES = Path(__file__).parents[2] / "shared" / "cases" / "cases.jsonl"
 
 
 def known_rules() -> dict[str, str]:
@@ -17,9 +19,17 @@ def known_rules() -> dict[str, str]:
     return {row[0]: row[1] for row in rows}
 
 
+def known_cases() -> dict[str, str]:
+    """Return each case's area by its id; nothing where the list is absent."""
+    if not CASES.exists():
+        return {}
+    rows = [json.loads(line) for line in CASES.read_text(encoding="utf-8").splitlines() if line.strip()]
+    return {row["id"]: row["area"] for row in rows}
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Refuse a mark that names no rule; keep only the marked tests when a matrix is asked for."""
-    rules = known_rules()
+    """Refuse a mark that names no rule or case; keep only the marked tests when a matrix is asked for."""
+    rules, cases = known_rules(), known_cases()
     wanted = os.environ.get("BACKOFFICE_RULES_FILE")
     kept = []
     for item in items:
@@ -27,6 +37,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         unknown = [rule for rule in named if rule not in rules]
         if unknown:
             raise pytest.UsageError(f"{item.nodeid} proves unknown rules: {', '.join(unknown)}")
+        strange = [case for mark in item.iter_markers("case") for case in mark.args if cases and case not in cases]
+        if strange:
+            raise pytest.UsageError(f"{item.nodeid} names unknown cases: {', '.join(strange)}")
         if named:
             kept.append(item)
     if wanted:
