@@ -18,10 +18,10 @@ from backoffice.registry import Definition, Registry
 from backoffice.tenants.roles import ROLE_PERMISSIONS
 from exports import columns
 from exports.bounds import Bounds
+from exports.encoders.formats import ENCODINGS
 from exports.filters import Filter, FilterForm
 
 Words = str | Promise
-ENCODINGS = ("utf-8-sig", "utf-8")
 
 
 @dataclass(frozen=True)

@@ -30,7 +30,9 @@ class Kind(enum.StrEnum):
     DECIMAL = "decimal"
     BOOLEAN = "boolean"
     DATE = "date"
+    TIME = "time of day"
     INSTANT = "instant"
+    WALL_TIME = "wall time"  # a day and a time that a query has put into some zone already: never turned again
 
 
 class UnknownColumn(BackofficeError):
@@ -59,6 +61,7 @@ _FIELDS: tuple[tuple[type[models.Field[Any, Any]], Kind], ...] = (
     (models.DecimalField, Kind.DECIMAL),
     (models.DateTimeField, Kind.INSTANT),
     (models.DateField, Kind.DATE),
+    (models.TimeField, Kind.TIME),
     (models.CharField, Kind.TEXT),
     (models.TextField, Kind.TEXT),
     (models.UUIDField, Kind.TEXT),
@@ -69,6 +72,7 @@ _WIDGETS: tuple[tuple[type[widgets.Widget], Kind], ...] = (
     (widgets.DecimalWidget, Kind.DECIMAL),
     (widgets.DateTimeWidget, Kind.INSTANT),
     (widgets.DateWidget, Kind.DATE),
+    (widgets.TimeWidget, Kind.TIME),
 )
 
 

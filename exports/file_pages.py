@@ -244,6 +244,7 @@ def encodings(offered: tuple[str, ...], *, chosen: str) -> list[dict[str, Any]]:
     words = {
         "utf-8-sig": _("CSV for a spreadsheet (UTF-8 with a byte order mark)"),
         "utf-8": _("CSV for a program (plain UTF-8)"),
+        "xlsx": _("Excel workbook (XLSX)"),
     }
     wanted = chosen if chosen in offered else offered[0]
     return [{"value": one, "label": words.get(one, one), "chosen": one == wanted} for one in offered]

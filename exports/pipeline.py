@@ -16,9 +16,9 @@ from typing import Any
 import structlog
 from django.utils.translation import gettext_lazy as _
 
-from backoffice import commands, reading, storage
+from backoffice import commands, jobs, reading, storage
 from backoffice.commands import Actor, Command
-from backoffice.errors import Refusal
+from backoffice.errors import BackofficeError, Refusal
 from backoffice.storage.models import Artifact
 from backoffice.tenants import scope
 from exports.bounds import Limits
@@ -71,7 +71,7 @@ def carry(plan: Plan, *, write: Callable[[Spool], Content]) -> None:
     key = storage.object_key(area=plan.area, request_id=plan.request.pk, fence=plan.fence)
     try:
         with Spool(limits=plan.limits) as spool:
-            content = write(spool)
+            content = _written(spool, write)
             spool.complete()
             storage.put_file(key=key, path=spool.path, content_type=plan.content_type)
             commands.dispatch(
@@ -102,6 +102,17 @@ def carry(plan: Plan, *, write: Callable[[Spool], Content]) -> None:
         _take_back(key)
         raise
     log.info("file.published", subject=plan.subject, fence=plan.fence, rows=content.rows)
+
+
+def _written(spool: Spool, write: Callable[[Spool], Content]) -> Content:
+    """Write the file; a fault becomes one that says how far the file had come."""
+    try:
+        return write(spool)
+    except BackofficeError:
+        raise
+    except Exception as error:
+        where = _("It failed at row %(row)d, and nothing was stored.") % {"row": spool.rows}
+        raise jobs.Broken(str(where if spool.rows else _("It failed before the first row."))) from error
 
 
 @contextlib.contextmanager

@@ -1,27 +1,31 @@
 """How an export's rows are read: by key, page after page, within one snapshot of the reporting connection.
 
-Where the database renders every column, a page is one COPY; where a column is computed in Python,
-a page is read as model instances. Both write the same bytes for the same columns.
+Into CSV, a page is one COPY where the database renders every column; where one is computed in Python,
+it is read as model instances. Both write the same bytes for the same columns. Into a workbook a page is
+read as values.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from operator import attrgetter
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 from zoneinfo import ZoneInfo
 
-from django.db.models import Count, Max, Q, QuerySet, TextField
+from django.db.models import Count, F, Max, Q, QuerySet, TextField
 from django.db.models.functions import Cast
 
 from backoffice import reading
 from exports.base import NoPaging, Pages
 from exports.bounds import Limits
 from exports.columns import Column, Kind
-from exports.encoders import csv
+from exports.encoders import csv, xlsx
+from exports.encoders.changes import Changes
 from exports.spooling import Spool
+
+_Row = TypeVar("_Row")
 
 
 class Watch(Protocol):
@@ -43,7 +47,8 @@ class Written:
 
     rows: int
     as_of: datetime
-    changes: csv.Changes
+    changes: Changes
+    sheets: int = 0
 
 
 @dataclass(frozen=True)
@@ -63,7 +68,7 @@ def count(rows: QuerySet[Any], *, at_most: int) -> int:
 def first_rows(rows: QuerySet[Any], columns: tuple[Column, ...], *, number: int, zone: ZoneInfo) -> list[list[str]]:
     """Return the first rows as they would stand in the file."""
     page = rows.using(reading.ALIAS).order_by("pk")[:number]
-    changes = csv.Changes()
+    changes = Changes()
     return [[text or "" for text in cells] for cells in _cells(page, columns, zone=zone, changes=changes)]
 
 
@@ -78,31 +83,41 @@ def write(
     zone: ZoneInfo,
     spool: Spool,
     watch: Watch,
+    title: str = "",
 ) -> Written:
     """Write every row into the spool, ordered by key; refuse as soon as a bound is hit."""
     rows = rows.using(reading.ALIAS).order_by("pk")
     total = count(rows, at_most=limits.rows)
     limits.check_rows(total)
     size = paging.size if isinstance(paging, Pages) else max(total, 1)
-    by_copy = all(column.compute is None for column in columns)
-    changes = csv.Changes()
-    spool.write(csv.head(columns, encoding=encoding))
+    changes = Changes()
+    book = None
+    if encoding == "xlsx":
+        book = xlsx.Book(columns, title=title, zone=zone, sink=spool.write, changes=changes)
+    else:
+        spool.write(csv.head(columns, encoding=encoding))
+    by_copy = book is None and all(column.compute is None for column in columns)
     done, rest = 0, rows
     while done < total:
         watch.check()
         session.check_time()
         edge = _edge(rest[:size], columns, by_copy=by_copy)
         page = rest.filter(pk__lte=edge.last)
-        if by_copy:
+        if book is not None:
+            book.write(_counted(_values(page, columns), spool))
+        elif by_copy:
             _copy(session, page, columns, spool=spool)
             for name, escaped in edge.escaped.items():
                 changes.escaped[name] = changes.escaped.get(name, 0) + escaped
         else:
-            lines = (csv.line(cells) for cells in _cells(page, columns, zone=zone, changes=changes))
+            cells = _cells(page, columns, zone=zone, changes=changes)
+            lines = (csv.line(one) for one in _counted(cells, spool))
             spool.write("".join(lines).encode("utf-8"))
         done, rest = done + edge.rows, rows.filter(pk__gt=edge.last)
         watch.report(done, total)
-    return Written(rows=done, as_of=session.as_of, changes=changes)
+    if book is not None:
+        book.end()
+    return Written(rows=done, as_of=session.as_of, changes=changes, sheets=book.sheets if book else 0)
 
 
 def _edge(page: QuerySet[Any], columns: tuple[Column, ...], *, by_copy: bool) -> _Edge:
@@ -120,22 +135,41 @@ def _copy(session: reading.Session, page: QuerySet[Any], columns: tuple[Column, 
     blocks: list[bytes | memoryview] = []
     for block in session.copy_rows(f"COPY ({sql}) TO STDOUT WITH ({csv.COPY_OPTIONS})", params):
         blocks.append(block)
+        spool.rows += 1  # a block is a row
         if len(blocks) >= 10_000:  # a page may be the whole table
             spool.write(b"".join(blocks))
             blocks.clear()
     spool.write(b"".join(blocks))
 
 
+def _counted(rows: Iterator[_Row], spool: Spool) -> Iterator[_Row]:
+    for row in rows:
+        yield row
+        spool.rows += 1
+
+
 def _cells(
-    page: QuerySet[Any], columns: tuple[Column, ...], *, zone: ZoneInfo, changes: csv.Changes
+    page: QuerySet[Any], columns: tuple[Column, ...], *, zone: ZoneInfo, changes: Changes
 ) -> Iterator[list[str | None]]:
     if all(column.compute is None for column in columns):
         for row in _rendered(page, columns):
             yield [one if one is None or isinstance(one, str) else csv.plain(one, zone=zone) for one in row]
         return
-    readers = [(column, column.compute or attrgetter(column.source.replace("__", "."))) for column in columns]
+    for values in _values(page, columns):
+        yield [
+            csv.cell(column, value, zone=zone, changes=changes) for column, value in zip(columns, values, strict=True)
+        ]
+
+
+def _values(page: QuerySet[Any], columns: tuple[Column, ...]) -> Iterator[Sequence[Any]]:
+    """Read the page's values: as model instances where a column is computed, else as bare rows."""
+    if all(column.compute is None for column in columns):
+        named = {f"column_{at}": F(column.source) for at, column in enumerate(columns)}
+        yield from page.annotate(**named).values_list(*named)
+        return
+    readers = [column.compute or attrgetter(column.source.replace("__", ".")) for column in columns]
     for item in page:
-        yield [csv.cell(column, read(item), zone=zone, changes=changes) for column, read in readers]
+        yield [read(item) for read in readers]
 
 
 def _rendered(page: QuerySet[Any], columns: tuple[Column, ...]) -> QuerySet[Any, Any]:

@@ -8,13 +8,13 @@ from zoneinfo import ZoneInfo
 
 from django.utils.translation import gettext_lazy as _
 
-from backoffice import commands
+from backoffice import commands, jobs
 from backoffice.commands import Actor
 from backoffice.errors import Refusal
 from backoffice.tenants import scope
 from exports import acting, columns, pipeline, providing
 from exports.base import Export
-from exports.encoders import csv
+from exports.encoders.formats import FORMATS
 from exports.models import ExportRequest
 from exports.providing import Watch
 from exports.spooling import Spool
@@ -50,7 +50,7 @@ def run(request: ExportRequest, *, fence: int, watch: Watch, guard: Callable[[],
         area=AREA,
         fence=fence,
         filename=filename(definition, request),
-        content_type=csv.CONTENT_TYPE,
+        content_type=FORMATS[request.encoding].content_type,
         needs=("exports.download", definition.permission),
         contact=definition.contact,
         limits=definition.stated_bounds().read(),
@@ -74,6 +74,7 @@ def run(request: ExportRequest, *, fence: int, watch: Watch, guard: Callable[[],
                 zone=zone,
                 spool=spool,
                 watch=watch,
+                title=str(definition.title),
             )
         watch.check()
         return pipeline.Content(
@@ -90,15 +91,16 @@ def run_in_request(request: ExportRequest) -> None:
     except Refusal as refusal:
         _fail(request, code=refusal.code, reason=str(refusal.message))
         raise
-    except Exception:
-        _fail(request, code="failed", reason=str(_("Something went wrong. Nothing was written; try again.")))
+    except Exception as error:
+        reason = str(_("Something went wrong. Nothing was written; try again."))
+        _fail(request, code="failed", reason=f"{error.where} {reason}" if isinstance(error, jobs.Broken) else reason)
         raise
 
 
 def filename(definition: Export, request: ExportRequest) -> str:
     """Name the file for people: what it is, whose, when it was asked for."""
     day = request.requested_at.astimezone(ZoneInfo(scope.current().time_zone)).date().isoformat()
-    return f"{definition.name}-{scope.current().slug}-{day}-{request.pk}.{csv.EXTENSION}"
+    return f"{definition.name}-{scope.current().slug}-{day}-{request.pk}.{FORMATS[request.encoding].extension}"
 
 
 def _manifest(definition: Export, request: ExportRequest, written: providing.Written) -> dict[str, Any]:
@@ -111,6 +113,8 @@ def _manifest(definition: Export, request: ExportRequest, written: providing.Wri
         "fingerprint": columns.fingerprint(definition.columns),
         "escaped": written.changes.escaped,
         "replaced_characters": written.changes.replaced,
+        "numbers_as_text": written.changes.as_text,
+        "sheets": written.sheets,
         "paging": definition.describe()["paging"],
     }
 

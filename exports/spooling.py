@@ -16,7 +16,8 @@ BUFFER = 1 << 20
 class Spool:
     """Write bytes to a temporary file; refuse those past the size bound. Use it as a context manager.
 
-    Output is read from here once complete: a source that fails half way leaves nothing to offer.
+    Output is read from here once complete: a source that fails half way leaves nothing to offer. Whoever writes
+    counts `rows`, so that a failure can say how far it came.
     """
 
     def __init__(self, *, limits: Limits) -> None:
@@ -24,6 +25,7 @@ class Spool:
         self._digest = hashlib.sha256()
         self._file, self.path = _nameless()
         self.size = 0
+        self.rows = 0
 
     @property
     def sha256(self) -> str:

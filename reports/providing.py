@@ -12,7 +12,8 @@ from zoneinfo import ZoneInfo
 from backoffice import reading, sql
 from backoffice.tenants import scope
 from exports.bounds import Limits
-from exports.encoders import csv
+from exports.encoders import csv, xlsx
+from exports.encoders.changes import Changes
 from exports.spooling import Spool
 from reports.base import Report
 
@@ -26,7 +27,7 @@ class Table:
     """A report's whole result: small by its bound of rows."""
 
     rows: list[tuple[Any, ...]]
-    changes: csv.Changes
+    changes: Changes
 
 
 def bound(report: Report, values: Mapping[str, Any], *, zone: ZoneInfo, row_limit: int) -> dict[str, Any]:
@@ -45,11 +46,16 @@ def read(
     if names != expected:
         raise ValueError(f"report {report.name} returned the columns {names}, and states {expected}")
     limits.check_rows(len(rows))
-    return Table(rows, csv.Changes())
+    return Table(rows, Changes())
 
 
 def write(report: Report, table: Table, *, encoding: str, zone: ZoneInfo, spool: Spool) -> None:
     """Write the result into the spool."""
+    if encoding == "xlsx":
+        book = xlsx.Book(report.columns, title=str(report.title), zone=zone, sink=spool.write, changes=table.changes)
+        book.write(table.rows)
+        book.end()
+        return
     spool.write(csv.head(report.columns, encoding=encoding))
     for row in table.rows:
         cells = [
@@ -57,6 +63,7 @@ def write(report: Report, table: Table, *, encoding: str, zone: ZoneInfo, spool:
             for column, value in zip(report.columns, row, strict=True)
         ]
         spool.write(csv.line(cells).encode("utf-8"))
+        spool.rows += 1
 
 
 def problems(report: Report) -> list[str]:

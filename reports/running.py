@@ -12,6 +12,7 @@ from backoffice.errors import Refusal
 from backoffice.tenants import scope
 from exports import columns, pipeline
 from exports.encoders import csv
+from exports.encoders.formats import FORMATS
 from exports.providing import Watch
 from exports.spooling import Spool
 from reports import acting, providing
@@ -36,7 +37,7 @@ def run(request: ReportRequest, *, fence: int, watch: Watch, guard: Callable[[],
         area=AREA,
         fence=fence,
         filename=filename(definition, request),
-        content_type=csv.CONTENT_TYPE,
+        content_type=FORMATS[request.encoding].content_type,
         needs=("reports.download", definition.permission),
         contact=definition.contact,
         limits=definition.stated_bounds().read(),
@@ -60,7 +61,7 @@ def run(request: ReportRequest, *, fence: int, watch: Watch, guard: Callable[[],
             rows=len(table.rows),
             as_of=session.as_of,
             manifest=_manifest(definition, request, table),
-            preview=[[_shown(value) for value in row] for row in table.rows],
+            preview=[[_shown(value, zone=zone) for value in row] for row in table.rows],
         )
 
     pipeline.carry(plan, write=write)
@@ -69,7 +70,7 @@ def run(request: ReportRequest, *, fence: int, watch: Watch, guard: Callable[[],
 def filename(definition: Report, request: ReportRequest) -> str:
     """Name the file for people: what it is, whose, when it was asked for."""
     day = request.requested_at.astimezone(ZoneInfo(scope.current().time_zone)).date().isoformat()
-    return f"{definition.name}-{scope.current().slug}-{day}-{request.pk}.{csv.EXTENSION}"
+    return f"{definition.name}-{scope.current().slug}-{day}-{request.pk}.{FORMATS[request.encoding].extension}"
 
 
 def _manifest(definition: Report, request: ReportRequest, table: providing.Table) -> dict[str, Any]:
@@ -82,10 +83,13 @@ def _manifest(definition: Report, request: ReportRequest, table: providing.Table
         "fingerprint": columns.fingerprint(definition.columns),
         "escaped": table.changes.escaped,
         "replaced_characters": table.changes.replaced,
+        "numbers_as_text": table.changes.as_text,
         "paging": {"mode": "none", "reason": "an aggregate, bounded by its limit of rows"},
     }
 
 
-def _shown(value: Any) -> str | int | None:
-    """Keep a value as JSON holds it without loss: money stays exact text."""
-    return value if value is None or isinstance(value, int) else str(value)
+def _shown(value: Any, *, zone: ZoneInfo) -> str | int | None:
+    """Keep a value as JSON holds it without loss: money stays exact text, an instant stands in the file's zone."""
+    if value is None or (isinstance(value, int) and not isinstance(value, bool)):
+        return value
+    return value.replace("\x00", csv.REPLACEMENT) if isinstance(value, str) else csv.plain(value, zone=zone)

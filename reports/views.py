@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from decimal import Decimal
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -127,6 +128,9 @@ def _for_people(columns: tuple[Column, ...], row: list[Any]) -> list[Any]:
     def shown(column: Column, value: Any) -> Any:
         if value is not None and column.kind is Kind.DECIMAL and currency:
             return money.show(Decimal(value), currency)
+        if value is not None and column.kind is Kind.INSTANT:
+            at = datetime.fromisoformat(value)
+            return f"{at:%Y-%m-%d %H:%M:%S}" + (f" ({at.isoformat()[-6:]})" if at.tzinfo is not None else "")
         return intcomma(value) if column.kind in {Kind.INTEGER, Kind.DECIMAL} and value is not None else value
 
     return [shown(column, value) for column, value in zip(columns, row, strict=True)]

@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from backoffice.jobs.base import Backoff, Consequence, JobKind, NoConsequence, Step, kinds, register
     from backoffice.jobs.cancelling import cancel, request_cancel
     from backoffice.jobs.continuing import hand_over
-    from backoffice.jobs.errors import Cancelled, SettlementRefused, StaleFence, StartRefused, Stopping
+    from backoffice.jobs.errors import Broken, Cancelled, SettlementRefused, StaleFence, StartRefused, Stopping
     from backoffice.jobs.replaying import retry
     from backoffice.jobs.running import Run
     from backoffice.jobs.states import JobState, StepState
@@ -54,6 +54,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Backoff",
+    "Broken",
     "Cancelled",
     "Consequence",
     "JobKind",
@@ -81,7 +82,9 @@ __getattr__ = exports(
         **dict.fromkeys(["Backoff", "Consequence", "JobKind", "NoConsequence", "Step", "kinds", "register"], "base"),
         **dict.fromkeys(["cancel", "request_cancel"], "cancelling"),
         "hand_over": "continuing",
-        **dict.fromkeys(["Cancelled", "SettlementRefused", "StaleFence", "StartRefused", "Stopping"], "errors"),
+        **dict.fromkeys(
+            ["Broken", "Cancelled", "SettlementRefused", "StaleFence", "StartRefused", "Stopping"], "errors"
+        ),
         "retry": "replaying",
         "Run": "running",
         **dict.fromkeys(["JobState", "StepState"], "states"),

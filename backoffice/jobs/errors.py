@@ -17,6 +17,14 @@ class Stopping(BackofficeError):
     """Stop a run between two steps because its worker shuts down; a successor execution goes on."""
 
 
+class Broken(BackofficeError):
+    """Say where a run broke, in words safe to show; its cause is the fault, and the attempt is tried again for it."""
+
+    def __init__(self, where: str) -> None:
+        super().__init__(where)
+        self.where = where
+
+
 class StartRefused(BackofficeError):
     """Refuse to start a job inside the transaction that submits it."""
 

@@ -20,7 +20,7 @@ from django.db import InterfaceError, OperationalError, connection, connections
 from backoffice.errors import Refusal
 from backoffice.jobs import continuing, settling, statements
 from backoffice.jobs.base import JobKind, kinds
-from backoffice.jobs.errors import Cancelled, SettlementRefused, StaleFence, Stopping
+from backoffice.jobs.errors import Broken, Cancelled, SettlementRefused, StaleFence, Stopping
 from backoffice.jobs.models import Job
 from backoffice.jobs.relaying import Direct, Wire
 from backoffice.jobs.settling import Ground
@@ -301,7 +301,8 @@ def _hand_over(run: Run) -> Callable[[], None]:
 def _try_again(run: Run, kind: JobKind, error: BaseException) -> Callable[[], None]:
     ref = settling.reference()
     log.error("job.attempt-failed", attempt=run.job.attempt, reference=ref, traceback=readable_traceback(error))
-    away = isinstance(error, OperationalError | InterfaceError) and not _database_answers()
+    where, cause = (error.where, error.__cause__) if isinstance(error, Broken) else ("", error)
+    away = isinstance(cause, OperationalError | InterfaceError) and not _database_answers()
 
     def end() -> None:
         if away and settling.give_back(
@@ -321,7 +322,7 @@ def _try_again(run: Run, kind: JobKind, error: BaseException) -> Callable[[], No
             event=EventName.RETRY,
             ground=Ground.LIVE,
             wait=kind.wait(run.job.attempt),
-            reason=settling.unexpected(ref),
+            reason=f"{where} {settling.unexpected(ref)}".strip(),
             code="unexpected",
             ref=ref,
             execute=run.execute,

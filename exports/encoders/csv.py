@@ -2,7 +2,7 @@
 
 - Encoding: `utf-8-sig` (a byte order mark, for people and their spreadsheets) or `utf-8` (machines).
 - Numbers are plain digits with a point, never an exponent; dates are ISO 8601; instants are ISO 8601
-  in the tenant's time zone with their offset; booleans are `true` and `false`.
+  in the tenant's time zone with their offset; a wall time has none; booleans are `true` and `false`.
 - Nothing is an empty field; an empty text is `""`.
 - Text is escaped against formulas (see escaping). NUL and lone surrogates become U+FFFD, counted.
 
@@ -13,8 +13,7 @@ the same bytes.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
-from datetime import date, datetime
+from datetime import date, datetime, time
 from decimal import Decimal
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -24,22 +23,12 @@ from django.db.models.functions import Cast
 
 from exports.columns import Column, Kind
 from exports.encoders import escaping
+from exports.encoders.changes import Changes
 
-CONTENT_TYPE = "text/csv; charset=utf-8"
-EXTENSION = "csv"
-ENCODINGS = ("utf-8-sig", "utf-8")
 BYTE_ORDER_MARK = "\ufeff"
 REPLACEMENT = "\ufffd"
 COPY_OPTIONS = "FORMAT csv, ENCODING 'UTF8'"
 _QUOTED = frozenset(',"\r\n')
-
-
-@dataclass
-class Changes:
-    """What the encoder had to change, for the manifest: escaped cells by column, characters replaced."""
-
-    escaped: dict[str, int] = field(default_factory=dict)
-    replaced: int = 0
 
 
 class EscapedText(Func):
@@ -65,6 +54,13 @@ class IsoInstant(Func):
     template = "to_char(%(expressions)s, 'YYYY-MM-DD\"T\"HH24:MI:SS.USTZH:TZM')"
 
 
+class IsoTime(Func):
+    """Render a time of day in SQL."""
+
+    output_field = TextField()
+    template = "to_char(%(expressions)s, 'HH24:MI:SS.US')"
+
+
 def head(columns: Iterable[Column], *, encoding: str) -> bytes:
     """Write the byte order mark, where the encoding has one, and the header line."""
     mark = BYTE_ORDER_MARK if encoding == "utf-8-sig" else ""
@@ -77,6 +73,8 @@ def rendered(column: Column) -> F | Func | Cast:
         return F(column.source)
     if column.kind is Kind.INSTANT:
         return IsoInstant(F(column.source))
+    if column.kind is Kind.TIME:
+        return IsoTime(F(column.source))
     as_text = Cast(F(column.source), TextField())
     if column.kind is Kind.TEXT and not column.is_formula:
         return EscapedText(as_text)
@@ -102,15 +100,18 @@ def cell(column: Column, value: Any, *, zone: ZoneInfo, changes: Changes) -> str
 
 
 def plain(value: Any, *, zone: ZoneInfo) -> str:
-    """Write a number, a truth, a date or an instant."""
+    """Write a number, a truth, a date or an instant. What has no zone is a wall time: it is never turned."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, datetime):
-        return value.astimezone(zone).isoformat(timespec="microseconds")
+        local = value.astimezone(zone) if value.tzinfo is not None else value
+        return local.isoformat(timespec="microseconds")
     if isinstance(value, date):
         return value.isoformat()
+    if isinstance(value, time):
+        return value.isoformat(timespec="microseconds")
     if isinstance(value, Decimal):
-        return format(value, "f")
+        return format(value if value else abs(value), "f")  # there is no zero below zero
     if isinstance(value, int):
         return str(value)
     raise TypeError(f"a value of a column that is not text is a {type(value).__name__}")
