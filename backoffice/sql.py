@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
+from typing import Any
 
+import psycopg
+from django.db import connection
 from django.db.migrations import RunSQL
+from psycopg.rows import namedtuple_row
 
 APP_ROLE = "backoffice_app"
 REPORTING_ROLE = "backoffice_reporting"
@@ -15,6 +20,24 @@ REPORTING_ROLE = "backoffice_reporting"
 def read(file: Path) -> str:
     """Read one SQL file. What varies in it is a bound parameter, never formatted text."""
     return file.read_text(encoding="utf-8")
+
+
+def prepared(text: str, values: Mapping[str, Any]) -> list[Any]:
+    """Run a statement in the transaction open on Django's connection, bound by the server and prepared.
+
+    For what runs so often that planning it anew, as Django's own cursors do, would cost more than running
+    it; its text must be one of few. Return the rows as named tuples, none for a statement without rows.
+    """
+    connection.ensure_connection()
+    connection.validate_no_broken_transaction()
+    opened = connection.connection
+    with connection.wrap_database_errors, psycopg.Cursor(opened, row_factory=namedtuple_row) as cursor:
+        kept, opened.prepare_threshold = opened.prepare_threshold, 0  # None, Django's, would refuse to prepare
+        try:
+            cursor.execute(text.encode(), values)
+            return cursor.fetchall() if cursor.description is not None else []
+        finally:
+            opened.prepare_threshold = kept
 
 
 class TenantRowSecurity(RunSQL):

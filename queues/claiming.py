@@ -26,6 +26,7 @@ from backoffice.tenants.models import User
 from queues import narrowing, wording
 from queues.base import ClaimMode, Queue, queues
 from queues.clocks import database_now as database_now  # the clock of every claim
+from queues.models.item import QueueItem
 
 _SQL = Path(__file__).parent / "sql"
 _RETRIES = 20
@@ -75,11 +76,12 @@ def claim_next_item(*, actor: Actor, queue: str, filters: dict[str, str] | None 
     in the end. So before saying that nothing is free, wait for such a row and look again.
     """
     listed, person = may_claim(actor, queue)
-    lock_cap(listed, person)
+    lock_membership(listed, person)
     narrowed, values = narrowing.condition(queue=listed, filters=filters or {}, person=person)
     for _attempt in range(_RETRIES):
         if row := run("claim_next.sql", listed, person, narrowed=narrowed, **values):
             return outcome(listed, row)
+        refuse_past_cap(listed, person)
         standing = wording.Standing(*(run("standing.sql", listed, person, narrowed=narrowed, **values) or ()))
         if not standing.left:
             break
@@ -120,15 +122,30 @@ def may_claim(actor: Actor, name: str) -> tuple[Queue, User]:
 
 def lock_held(listed: Queue, person: User, *, besides: int | None = None) -> int:
     """Lock the person's membership and count their live holds; until the end, nobody can add to them."""
+    lock_membership(listed, person)
+    return _held(listed, person, besides=besides)
+
+
+def lock_membership(listed: Queue, person: User) -> None:
+    """Lock the person's membership until the transaction ends: whoever counts or adds to their holds waits."""
     if run("lock_membership.sql", listed, person) is None:
         raise NotPermitted("not-permitted", _("You may not work in this queue."))
+
+
+def _held(listed: Queue, person: User, *, besides: int | None) -> int:
     (held,) = run("held.sql", listed, person, item=besides or 0) or (0,)
     return int(held)
 
 
 def lock_cap(listed: Queue, person: User, *, besides: int | None = None, reader: User | None = None) -> None:
     """Lock the person's membership, then refuse, in words for the reader, when the cap of live holds is reached."""
-    held = lock_held(listed, person, besides=besides)
+    lock_membership(listed, person)
+    refuse_past_cap(listed, person, besides=besides, reader=reader)
+
+
+def refuse_past_cap(listed: Queue, person: User, *, besides: int | None = None, reader: User | None = None) -> None:
+    """Refuse, in words for the reader, when the person holds as many items as the queue allows."""
+    held = _held(listed, person, besides=besides)
     if held >= listed.claims.max_held and reader not in (None, person):
         raise Refusal(
             "cap-reached",
@@ -155,34 +172,41 @@ def run(
     file: str, listed: Queue, person: User, *, narrowed: names.Composable = _WIDE, **values: Any
 ) -> tuple[Any, ...] | None:
     """Run one statement over the queue's table in the open tenant; return its first row."""
-    text = _statement(file, listed.model._meta.db_table, narrowed)
     claims = listed.claims
     bound = {
         "tenant": scope.current().pk,
-        "open": list(listed.model.OPEN),
         "person": person.pk,
         "model": listed.model._meta.model_name,
         "lease": claims.lease,
         "max_hold": claims.max_hold,
+        "max_held": claims.max_held,
         **values,
     }
+    if narrowed is _WIDE:
+        rows = sql.prepared(_plain(file, listed.model), bound)
+        return rows[0] if rows else None
     with connection.cursor() as cursor:
-        cursor.execute(text, bound)
+        cursor.execute(statement(file, listed.model, narrowed), bound)
         return cursor.fetchone()
 
 
-def _statement(file: str, table: str, narrowed: names.Composable) -> str:
-    return _plain(file, table) if narrowed is _WIDE else _composed(file, table, narrowed)
-
-
 @cache
-def _plain(file: str, table: str) -> str:
+def _plain(file: str, model: type[QueueItem]) -> str:
     """Compose a statement without a filter once: each claim would otherwise pay for it."""
-    return _composed(file, table, _WIDE)
+    return statement(file, model, _WIDE)
 
 
-def _composed(file: str, table: str, narrowed: names.Composable) -> str:
-    return names.SQL(sql.read(_SQL / file)).format(items=names.Identifier(table), narrowed=narrowed).as_string(None)
+def statement(file: str, model: type[QueueItem], narrowed: names.Composable = _WIDE) -> str:
+    """Compose a statement over the model's table.
+
+    The model's open states are written out: with a parameter in their place a prepared plan could not
+    use the partial indexes, since it would not know that they hold every row it may ask for.
+    """
+    open_states = names.SQL(", ").join(names.Literal(state) for state in model.OPEN)
+    composed = names.SQL(sql.read(_SQL / file)).format(
+        items=names.Identifier(model._meta.db_table), open=open_states, narrowed=narrowed
+    )
+    return composed.as_string(None)
 
 
 def outcome(listed: Queue, row: tuple[Any, ...]) -> Outcome:

@@ -12,6 +12,7 @@ from django.db import OperationalError, connection, transaction
 from django.utils.crypto import salted_hmac
 from django.utils.translation import gettext_lazy as _
 
+from backoffice import sql
 from backoffice.audit import recording
 from backoffice.audit.models import AuditEvent
 from backoffice.commands.actors import Actor
@@ -25,15 +26,15 @@ _REPEATABLE = {"40001", "40P01"}  # serialization_failure, deadlock_detected
 
 _TAKE_RECEIPT = """
 INSERT INTO commands_receipt (tenant_id, command, key, actor, fingerprint)
-VALUES (%s, %s, %s, %s, %s)
+VALUES (%(tenant)s, %(command)s, %(key)s, %(actor)s, %(fingerprint)s)
 ON CONFLICT (tenant_id, command, key) DO NOTHING
 RETURNING id
 """
 
 _KEEP_AND_AUDIT = """
-WITH kept AS (UPDATE commands_receipt SET outcome = %s::jsonb WHERE id = %s)
+WITH kept AS (UPDATE commands_receipt SET outcome = %(stored)s::jsonb WHERE id = %(receipt)s)
 INSERT INTO audit_auditevent (tenant_id, actor, actor_user_id, acting_for, act, outcome, code, target, data)
-VALUES (%s, %s, %s, %s, %s, %s, '', %s, %s::jsonb)
+VALUES (%(tenant)s, %(actor)s, %(actor_user)s, %(acting_for)s, %(act)s, %(outcome)s, '', %(target)s, %(data)s::jsonb)
 """
 
 
@@ -93,10 +94,15 @@ def _once(
 
 
 def _take_receipt(command: Command, actor: Actor, key: str, fingerprint: str) -> int | None:
-    with connection.cursor() as cursor:
-        cursor.execute(_TAKE_RECEIPT, [scope.current().pk, command.name, key, actor.identity, fingerprint])
-        row = cursor.fetchone()
-    return row[0] if row else None
+    values = {
+        "tenant": scope.current().pk,
+        "command": command.name,
+        "key": key,
+        "actor": actor.identity,
+        "fingerprint": fingerprint,
+    }
+    taken = sql.prepared(_TAKE_RECEIPT, values)
+    return taken[0].id if taken else None
 
 
 def _keep_outcome(receipt_id: int, outcome: Outcome) -> None:
@@ -109,18 +115,19 @@ def _keep_and_audit(
 ) -> None:
     """Keep the outcome and write its event in one statement: every command pays for this round trip."""
     data = json.dumps({"arguments": _public(command, arguments), "result": outcome.data}, cls=DjangoJSONEncoder)
-    event: list[Any] = [
-        scope.current().pk,
-        actor.name[:200],
-        actor.user.pk if actor.user else None,
-        actor.acting_for[:200],
-        command.name,
-        AuditEvent.Outcome.DONE.value,
-        outcome.target,
-        data,
-    ]
-    with connection.cursor() as cursor:
-        cursor.execute(_KEEP_AND_AUDIT, [_stored(outcome), receipt_id, *event])
+    values = {
+        "stored": _stored(outcome),
+        "receipt": receipt_id,
+        "tenant": scope.current().pk,
+        "actor": actor.name[:200],
+        "actor_user": actor.user.pk if actor.user else None,
+        "acting_for": actor.acting_for[:200],
+        "act": command.name,
+        "outcome": AuditEvent.Outcome.DONE.value,
+        "target": outcome.target,
+        "data": data,
+    }
+    sql.prepared(_KEEP_AND_AUDIT, values)
 
 
 def _stored(outcome: Outcome) -> str:

@@ -11,9 +11,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-import psycopg
 from django.db import connection
-from psycopg.rows import dict_row
 
 from backoffice import sql
 
@@ -36,24 +34,6 @@ def on_django(name: str, values: Mapping[str, Any]) -> Rows:
     with connection.cursor() as cursor:
         cursor.execute(text(name), values)
         return cursor.fetchall() if cursor.description is not None else []
-
-
-def prepared_on_django(name: str, values: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Run the statement as `on_django` does, bound by the server and prepared; return rows by column name.
-
-    For what is called often enough that planning it anew, which is what Django's own cursors do,
-    would cost more than running it. Its parameters name their types.
-    """
-    connection.ensure_connection()
-    connection.validate_no_broken_transaction()
-    opened = connection.connection
-    with connection.wrap_database_errors, psycopg.Cursor(opened, row_factory=dict_row) as cursor:
-        kept, opened.prepare_threshold = opened.prepare_threshold, 0  # None, Django's, would refuse to prepare
-        try:
-            cursor.execute(text(name).encode(), values)
-            return cursor.fetchall()
-        finally:
-            opened.prepare_threshold = kept
 
 
 def storable(words: object, *, longest: int = LONGEST_REASON) -> str:

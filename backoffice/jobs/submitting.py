@@ -10,6 +10,7 @@ from typing import Any
 
 from django.db import OperationalError, connection, transaction
 
+from backoffice import sql
 from backoffice.errors import SubmissionConflict
 from backoffice.jobs import dispatching, statements
 from backoffice.jobs.base import kinds
@@ -68,14 +69,14 @@ def _start_after_commit(job: Job) -> None:
 def _insert_or_find(values: dict[str, Any]) -> tuple[Job, bool] | None:
     """Return the job and whether it was made; None when a race was lost, under any isolation level."""
     try:
-        rows = statements.prepared_on_django("submit", values)
+        rows = sql.prepared(statements.text("submit"), values)
     except OperationalError as error:
         if getattr(error.__cause__, "sqlstate", None) != SERIALIZATION_FAILURE:
             raise
         return None
     if not rows:
         return None
-    found = rows[0]
+    found = rows[0]._asdict()
     found["arguments"] = json.loads(found["arguments"])  # Django's connections leave jsonb to its fields
     return Job.from_db("default", _FIELDS, [found[name] for name in _COLUMNS]), found["was_made"]
 

@@ -15,7 +15,7 @@ UPDATE {items} AS item
   FROM (SELECT clock_timestamp() AS instant) AS clock
  WHERE item.tenant_id = %(tenant)s
    AND item.id = %(item)s
-   AND item.state = ANY(%(open)s)
+   AND item.state IN ({open})
    AND (item.claim_holder_id IS NULL
         OR item.claim_holder_id = %(person)s
         OR item.lease_until <= clock.instant)

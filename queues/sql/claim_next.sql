@@ -1,6 +1,7 @@
 -- Hold the first item of the list that nobody holds and the person did not skip: the best of three
 -- candidates, each by a partial index of its own (one query over "free or expired" slows down with
--- every held row before it). {narrowed} is the list's filter, compiled by queues/narrowing.py.
+-- every held row before it), and none when the person holds as many as they may; their membership is
+-- locked by the statement before. {narrowed} is the list's filter, compiled by queues/narrowing.py.
 WITH clock AS MATERIALIZED (
     SELECT clock_timestamp() AS instant
 ), skipped AS MATERIALIZED (
@@ -10,11 +11,17 @@ WITH clock AS MATERIALIZED (
                     AND person_id = %(person)s
                     AND model = %(model)s
                     AND until > (SELECT instant FROM clock)) AS ids
+), holding AS MATERIALIZED (
+    SELECT count(*) AS items
+      FROM {items}
+     WHERE tenant_id = %(tenant)s
+       AND claim_holder_id = %(person)s
+       AND lease_until > (SELECT instant FROM clock)
 ), free AS (
     SELECT id, score, opened_at
       FROM {items}
      WHERE tenant_id = %(tenant)s
-       AND state = ANY(%(open)s)
+       AND state IN ({open})
        AND claim_holder_id IS NULL
        AND snoozed_until IS NULL
        AND id <> ALL ((SELECT ids FROM skipped)::bigint[]){narrowed}
@@ -25,7 +32,7 @@ WITH clock AS MATERIALIZED (
     SELECT id, score, opened_at
       FROM {items}
      WHERE tenant_id = %(tenant)s
-       AND state = ANY(%(open)s)
+       AND state IN ({open})
        AND claim_holder_id IS NOT NULL
        AND lease_until <= (SELECT instant FROM clock)
        AND id <> ALL ((SELECT ids FROM skipped)::bigint[]){narrowed}
@@ -37,7 +44,7 @@ WITH clock AS MATERIALIZED (
     SELECT id, score, opened_at
       FROM {items}
      WHERE tenant_id = %(tenant)s
-       AND state = ANY(%(open)s)
+       AND state IN ({open})
        AND claim_holder_id IS NULL
        AND snoozed_until <= (SELECT instant FROM clock)
        AND id <> ALL ((SELECT ids FROM skipped)::bigint[]){narrowed}
@@ -47,6 +54,7 @@ WITH clock AS MATERIALIZED (
 ), best AS (
     SELECT id
       FROM (TABLE free UNION ALL TABLE expired UNION ALL TABLE awake) AS candidate
+     WHERE (SELECT items FROM holding) < %(max_held)s
      ORDER BY score DESC NULLS LAST, opened_at, id
      LIMIT 1
 )

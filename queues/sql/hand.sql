@@ -7,7 +7,7 @@ WITH clock AS MATERIALIZED (
       FROM {items}
      WHERE tenant_id = %(tenant)s
        AND id = %(item)s
-       AND state = ANY(%(open)s)
+       AND state IN ({open})
        AND CASE %(under)s
                WHEN 'mine' THEN claim_holder_id = %(person)s AND claim_token = %(token)s
                                 AND lease_until > (SELECT instant FROM clock)

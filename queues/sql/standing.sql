@@ -20,15 +20,15 @@ WITH clock AS MATERIALIZED (
                 ELSE 'left' END AS place
       FROM {items}
      WHERE tenant_id = %(tenant)s
-       AND state = ANY(%(open)s){narrowed}
+       AND state IN ({open}){narrowed}
 )
-SELECT count(*) FILTER (WHERE place = 'theirs'),
-       min(standing.lease_until) FILTER (WHERE place = 'theirs'),
-       count(*) FILTER (WHERE place = 'mine'),
-       count(*) FILTER (WHERE place = 'asleep'),
-       min(standing.snoozed_until) FILTER (WHERE place = 'asleep'),
-       count(*) FILTER (WHERE place = 'skipped'),
-       min(skipped.until) FILTER (WHERE place = 'skipped'),
-       count(*) FILTER (WHERE place = 'left')
+SELECT count(*) FILTER (WHERE place = 'theirs') AS others,
+       min(standing.lease_until) FILTER (WHERE place = 'theirs') AS next_free,
+       count(*) FILTER (WHERE place = 'mine') AS mine,
+       count(*) FILTER (WHERE place = 'asleep') AS asleep,
+       min(standing.snoozed_until) FILTER (WHERE place = 'asleep') AS next_awake,
+       count(*) FILTER (WHERE place = 'skipped') AS skipped,
+       min(skipped.until) FILTER (WHERE place = 'skipped') AS next_return,
+       count(*) FILTER (WHERE place = 'left') AS "left"
   FROM standing
   LEFT JOIN skipped ON skipped.item = standing.id

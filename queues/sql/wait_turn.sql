@@ -2,7 +2,7 @@
 SELECT id
   FROM {items}
  WHERE tenant_id = %(tenant)s
-   AND state = ANY(%(open)s)
+   AND state IN ({open})
    AND (CASE WHEN claim_holder_id IS NULL THEN snoozed_until IS NULL OR snoozed_until <= (SELECT clock_timestamp())
              ELSE lease_until <= (SELECT clock_timestamp()) END)
    AND id <> ALL (ARRAY(SELECT item

@@ -13,13 +13,11 @@ import statistics
 import time
 from collections.abc import Iterator
 from datetime import timedelta
-from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
 import psycopg
 from django.db import connection, connections
-from psycopg import sql as names
 
 from backoffice import sql
 from tests.bench.listing import _FILL, _address
@@ -106,8 +104,7 @@ def _ours(person: int, tenant: int, seconds: float, ready: Any, counts: Any) -> 
 
 def _let_go(person: int) -> None:
     """Decide what the person holds, as people do: the held ones stay few and the list gets shorter."""
-    with connection.cursor() as cursor:
-        cursor.execute(_DECIDE, {"person": person})
+    sql.prepared(_DECIDE, {"person": person})
 
 
 _DECIDE = """
@@ -117,13 +114,13 @@ UPDATE queues_payout SET state = 'approved', claim_holder_id = NULL, claimed_at 
 
 
 def _raw(person: int, tenant: int, seconds: float, ready: Any, counts: Any) -> None:
-    import queues
+    from queues import claiming
+    from queues.models import Payout
 
-    file = Path(queues.__file__).parent / "sql" / "claim_next.sql"
-    text = names.SQL(sql.read(file)).format(items=names.Identifier("queues_payout"), narrowed=names.SQL(""))
-    bound = {"tenant": tenant, "open": ["pending"], "person": person, "model": "payout", "lease": timedelta(hours=1)}
+    statement = claiming.statement("claim_next.sql", Payout)
+    lease = timedelta(hours=1)
+    bound = {"tenant": tenant, "person": person, "model": "payout", "lease": lease, "max_held": 10**9}
     with psycopg.connect(_address(), autocommit=True) as bare:
-        statement = text.as_string(bare)
         bare.execute(statement, bound).fetchone()
         ready.wait(120)
         until, made = time.perf_counter() + seconds, 0
