@@ -17,6 +17,9 @@ urlpatterns = [
     path(
         "people/invitations/<int:invitation>/revoke/", people_pages.RevokeInvitation.as_view(), name="invitation-revoke"
     ),
+    path(
+        "people/invitations/<int:invitation>/resend/", people_pages.ResendInvitation.as_view(), name="invitation-resend"
+    ),
     path("me/", people_pages.Me.as_view(), name="me"),
     path("", people.Home.as_view(), name="home"),
     path("queues/", include("queues.urls")),

@@ -13,7 +13,7 @@ from datetime import datetime, timedelta
 from django.contrib.auth.password_validation import validate_password
 from django.core.exceptions import ValidationError
 from django.core.validators import validate_email
-from django.db.models import Q
+from django.db.models import Q, QuerySet
 from django.utils.translation import gettext as _
 
 from backoffice import clock, commands, livesettings
@@ -34,6 +34,18 @@ def invite(*, actor: Actor, email: str, roles: list[str], key: str) -> str:
         create_invitation, actor=actor, key=key, email=email.strip().lower(), roles=roles, token_hash=_hash(token)
     )
     return token
+
+
+def resend(*, actor: Actor, invitation: int, key: str) -> str:
+    """Return the token of a new link for an open invitation, ended by time or not; the old link ends."""
+    token = secrets.token_urlsafe(32)
+    commands.dispatch(renew_invitation, actor=actor, key=key, invitation=invitation, token_hash=_hash(token))
+    return token
+
+
+def waiting() -> QuerySet[Invitation]:
+    """Return the open tenant's invitations that nobody used or withdrew, those ended by time included."""
+    return Invitation.objects.filter(_SERVES).select_related("invited_by", "tenant").order_by("email")
 
 
 def find(*, token: str, now: datetime) -> Invitation | None:
@@ -87,6 +99,29 @@ def create_invitation(*, actor: Actor, email: str, roles: list[str], token_hash:
         expires_at=now + timedelta(hours=livesettings.get("people.invitation_hours")),
     )
     return Outcome(target=f"invitation:{made.pk}", data={"email": email})
+
+
+@command("invitation.renew", permission="tenants.manage_people")
+def renew_invitation(*, actor: Actor, invitation: int, token_hash: str) -> Outcome:
+    """Give an open invitation a new link and its whole time again; whoever asks becomes the one who invites."""
+    found = waiting().select_for_update(of=("self",)).filter(pk=invitation).first()
+    if found is None:
+        raise Refusal("gone", _("This invitation was used or ended already."))
+    if Membership.objects.filter(user__email__iexact=found.email).exists():
+        raise Refusal("member-already", _("This person is here already: change the roles, or reactivate them."))
+    check_roles(found.roles)
+    until = clock.now() + timedelta(hours=livesettings.get("people.invitation_hours"))
+    Invitation.objects.filter(pk=found.pk).update(
+        token_hash=token_hash, expires_at=until, mailed_at=None, invited_by=actor.user
+    )
+    return Outcome(target=f"invitation:{found.pk}", data={"email": found.email})
+
+
+@command("invitation.mailed", permission="tenants.manage_people")
+def note_mailed(*, actor: Actor, invitation: int) -> Outcome:
+    """Record that a mail server took the link that serves now."""
+    Invitation.objects.filter(_SERVES, pk=invitation).update(mailed_at=clock.now())
+    return Outcome(target=f"invitation:{invitation}")
 
 
 @command("invitation.revoke", permission="tenants.manage_people")

@@ -22,6 +22,7 @@ class Invitation(TenantModel):
     expires_at = models.DateTimeField()
     accepted_at = models.DateTimeField(null=True)
     revoked_at = models.DateTimeField(null=True)
+    mailed_at = models.DateTimeField(null=True)  # when a mail server took the link that serves now
 
     class Meta(TenantModel.Meta):
         constraints = [

@@ -22,8 +22,7 @@ from django.views.decorators.debug import sensitive_post_parameters
 from backoffice import clock, commands
 from backoffice.errors import NotPermitted, Refusal
 from backoffice.pages import Page, new_key
-from backoffice.people import inviting, managing, own_account, signing_in
-from backoffice.people.models import Invitation
+from backoffice.people import inviting, mailing, managing, own_account, signing_in
 from backoffice.tenants import roles as known
 from backoffice.tenants.models import Membership, User
 
@@ -48,19 +47,31 @@ class People(Page):
             token = inviting.invite(actor=self.actor, email=address, roles=roles, key=request.POST.get("key", ""))
         except Refusal as refusal:
             return self.listing(refusal=refusal, typed=address, chosen=roles)
+        return self.made(token)
+
+    def made(self, token: str) -> HttpResponse:
+        """Mail a new link where mail goes out, and show it this once."""
+        invitation = inviting.find(token=token, now=clock.now())
+        if invitation is None:  # another supervisor was quicker
+            return self.listing(refusal=Refusal("gone", _("This invitation was used or ended already.")))
         # The link stands outside the tenant's prefix.
         path = reverse("invitation", args=[token], urlconf=settings.ROOT_URLCONF)
         path = path.removeprefix(f"/t/{self.tenant.slug}")
-        return self.listing(link=request.build_absolute_uri(path), invited=address)
+        link = f"{settings.PUBLIC_URL}{path}" if settings.PUBLIC_URL else self.request.build_absolute_uri(path)
+        mailed = mailing.send_invitation(invitation=invitation, link=link)
+        if mailed:
+            commands.dispatch(
+                inviting.note_mailed, actor=self.actor, key=f"mailed:{new_key()}", invitation=invitation.pk
+            )
+        return self.listing(link=link, invited=invitation.email, mailed=mailed, mails=mailing.possible())
 
     def listing(self, *, refusal: Refusal | None = None, **more: Any) -> HttpResponse:
         """Render the page, with what a POST adds to it."""
         context = {
             "members": Membership.objects.select_related("user").order_by("-active", "user__name", "user__email"),
             "roles": [role for role in known.ROLES if role != known.OPERATOR or self.tenant.is_platform],
-            "invitations": Invitation.objects.select_related("invited_by").filter(
-                accepted_at=None, revoked_at=None, expires_at__gt=clock.now()
-            ),
+            "invitations": inviting.waiting(),
+            "now": clock.now(),
             "note": str(refusal.message) if refusal else "",
             **more,
         }
@@ -98,6 +109,19 @@ class RevokeInvitation(People):
             return self.listing(refusal=refusal)
         messages.info(request, _("The invitation is withdrawn: its link does not serve any more."))
         return _to(reverse("people"))
+
+
+class ResendInvitation(People):
+    """Make a new link for an invitation that nobody used yet, and mail it where mail goes out."""
+
+    http_method_names = ["post", "options"]
+
+    def post(self, request: HttpRequest, invitation: int = 0) -> HttpResponse:
+        try:
+            token = inviting.resend(actor=self.actor, invitation=invitation, key=request.POST.get("key", ""))
+        except Refusal as refusal:
+            return self.listing(refusal=refusal)
+        return self.made(token)
 
 
 @method_decorator([never_cache, sensitive_post_parameters()], name="dispatch")
