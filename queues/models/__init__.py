@@ -1,5 +1,6 @@
-"""The items of the built-in queues, and the rates that let amounts compare."""
+"""The items of the built-in queues, the rates that let amounts compare, the calendar of due times."""
 
+from queues.models.calendars import Holiday, WorkingCalendar
 from queues.models.challenges import ScoreChallenge
 from queues.models.disputes import Dispute
 from queues.models.item import QueueItem
@@ -13,6 +14,7 @@ from queues.models.views import SavedView
 __all__ = [
     "AccountReview",
     "Dispute",
+    "Holiday",
     "ItemSkip",
     "Payout",
     "QueueItem",
@@ -20,4 +22,5 @@ __all__ = [
     "SavedView",
     "ScoreChallenge",
     "SearchText",
+    "WorkingCalendar",
 ]

@@ -21,7 +21,8 @@ class QueueItem(TenantModel):
     A model names its states, and which of them are `OPEN` (awaiting a decision): only an open item
     is listed for work and can be held. `claim_token` never falls and rises with every new hold.
     `version` rises with every decision, never by claiming or scoring. `score` is what the list is
-    ordered by: what the rule gave, or, while an override lasts, what a person set instead.
+    ordered by: what the rule gave, or, while an override lasts, what a person set instead. `due_at` is
+    when the first of the queue's clocks runs out; a decided item keeps the one it had.
     """
 
     OPEN: ClassVar[tuple[str, ...]] = ()
@@ -38,6 +39,10 @@ class QueueItem(TenantModel):
     scored_at = models.DateTimeField(null=True, editable=False)
     score_seen = models.BigIntegerField(null=True, editable=False)  # a hash of what the last scoring read
     score_before = models.JSONField(null=True, editable=False)  # the scoring before: {inputs, version, at}
+
+    due_at = models.DateTimeField(null=True, editable=False)
+    due_reason = models.CharField(max_length=60, blank=True, db_default="", editable=False)  # the clock it is due by
+    due_seen = models.BigIntegerField(null=True, editable=False)  # a hash of what the due time was worked out from
 
     override_score = models.IntegerField(null=True, editable=False)
     override_until = models.DateTimeField(null=True, editable=False)
@@ -86,6 +91,11 @@ def list_order() -> list[Any]:
     return [F("score").desc(nulls_last=True), "opened_at", "id"]
 
 
+def due_order() -> list[Any]:
+    """Return the order by due time: the first due, those without a due time last; the oldest; the id."""
+    return [F("due_at").asc(nulls_last=True), "opened_at", "id"]
+
+
 def open_items(model: type[QueueItem] | None = None, *, states: tuple[str, ...] = ()) -> Q:
     """Return the condition of an item that awaits a decision, as its partial indexes spell it."""
     wanted = model.OPEN if model is not None else states
@@ -116,17 +126,21 @@ def item_indexes(prefix: str, *, open_states: tuple[str, ...], filters: tuple[st
     `list`: open items in list order. `free`: the same, unheld: the best free candidate. `age`: the
     oldest open item, a figure of every front page. `arrival`: what came when, for the supervisor.
     `held`: by the lease's end: the expired candidates. `asleep`: by the end of the snooze. `holder`: one
-    person's live claims, for the cap. `state`: the decided ones by state, for the list's filter. One more
-    for each of `filters`: open items of one value in list order, so that the page and
+    person's live claims, for the cap. `state`: the decided ones by state, for the list's filter. `due`: by
+    due time, for what is overdue or soon due; `due_free`: the same, unheld; `undue`: those without a due
+    time in list order. One more for each of `filters`: open items of one value in list order, so that the page and
     the count of a rare value cost what those of a common one do.
     """
     is_open = open_items(states=open_states)
+    is_free = is_open & Q(claim_holder__isnull=True, snoozed_until__isnull=True)
     order: list[Any] = [F("tenant"), F("score").desc(nulls_last=True), F("opened_at"), F("id")]
+    by_due: list[Any] = [F("tenant"), F("due_at"), F("opened_at"), F("id")]
     return [
         models.Index(*order, condition=is_open, name=f"{prefix}_list"),
-        models.Index(
-            *order, condition=is_open & Q(claim_holder__isnull=True, snoozed_until__isnull=True), name=f"{prefix}_free"
-        ),
+        models.Index(*order, condition=is_free, name=f"{prefix}_free"),
+        models.Index(*by_due, condition=is_open, name=f"{prefix}_due"),
+        models.Index(*by_due, condition=is_free, name=f"{prefix}_due_free"),
+        models.Index(*order, condition=is_open & Q(due_at__isnull=True), name=f"{prefix}_undue"),
         models.Index(F("tenant"), F("opened_at"), condition=is_open, name=f"{prefix}_age"),
         models.Index(F("tenant"), F("loaded_at"), name=f"{prefix}_arrival"),
         models.Index(
