@@ -1,4 +1,9 @@
-"""Jobs: submissions a second, and no-op jobs of three steps a second against RQ's own fork worker."""
+"""Jobs: submissions a second, and no-op jobs of three steps a second beside others that run no-op jobs.
+
+Beside RQ's own fork worker, which isolates each job as ours does; beside procrastinate, which keeps its
+jobs in PostgreSQL as we do and runs them in its own process; and beside the least that a durable job can
+cost: one claim and one fenced settlement of a bare row.
+"""
 
 from __future__ import annotations
 
@@ -28,24 +33,36 @@ def run(*, rows: int, quick: bool) -> Iterator[dict[str, Any]]:
     with scope.open(factories.make_tenant()):
         yield _submitting(200 if quick else 2000)
         _forget()
-        ours, peer = [], []
+        _make_room_for_procrastinate()
+        contenders = {
+            "ours": _ours,
+            "rq": lambda count, _turn: _seconds("tests.bench.bare_rq", str(count)),
+            "procrastinate": lambda count, _turn: _seconds("tests.bench.procrastinate_worker", str(count)),
+            "raw": _raw,
+        }
+        rates: dict[str, list[float]] = {name: [] for name in contenders}
         for turn in range(ROUNDS + 1):
-            mine = _ours(count, turn)
-            bare = _seconds("tests.bench.bare_rq", str(count))
-            if turn:
-                ours.append(count / mine)
-                peer.append(count / bare)
+            for name, seconds in contenders.items():
+                took = seconds(count, turn)
+                if turn:
+                    rates[name].append(count / took)
         assert not Job.objects.exclude(state="succeeded").exists()
-        rate, bare_rate = statistics.median(ours), statistics.median(peer)
-        yield measuring.result(
-            case="run no-op jobs of three steps",
-            rows=count,
-            unit="jobs/s",
-            ours=rate,
-            peer=bare_rate,
-            limit=bare_rate * GOAL_SHARE,
-            smaller_is_better=False,
-        )
+        median = {name: statistics.median(one) for name, one in rates.items()}
+        cases = (
+            ("the peer is RQ's fork worker, the limit the goal", "rq", median["rq"] * GOAL_SHARE),
+            ("the peer is procrastinate, without a process a job; the limit claims and settles bare rows",
+             "procrastinate", median["raw"]),
+        )  # fmt: skip
+        for case, peer, limit in cases:
+            yield measuring.result(
+                case=f"run no-op jobs of three steps; {case}",
+                rows=count,
+                unit="jobs/s",
+                ours=median["ours"],
+                peer=median[peer],
+                limit=limit,
+                smaller_is_better=False,
+            )
 
 
 def _submitting(count: int) -> dict[str, Any]:
@@ -71,6 +88,42 @@ def _submitting(count: int) -> dict[str, Any]:
         limit=GOAL_SUBMISSIONS,
         smaller_is_better=False,
     )
+
+
+def _make_room_for_procrastinate() -> None:
+    """Give procrastinate a database of its own on the same server, and name it to its process."""
+    import psycopg
+    from procrastinate.schema import SchemaManager
+
+    superuser = os.environ["DATABASE_SUPERUSER_URL"]
+    with psycopg.connect(superuser, autocommit=True) as connection:
+        connection.execute("CREATE DATABASE procrastinate")
+    os.environ["PROCRASTINATE_URL"] = superuser.rsplit("/", 1)[0] + "/procrastinate"
+    with psycopg.connect(os.environ["PROCRASTINATE_URL"], autocommit=True) as connection:
+        connection.execute(SchemaManager.get_schema())
+
+
+def _raw(count: int, turn: int) -> float:
+    """Claim and settle bare rows, each in a commit of its own."""
+    import psycopg
+
+    with psycopg.connect(os.environ["PROCRASTINATE_URL"], autocommit=True, prepare_threshold=0) as connection:
+        connection.execute("CREATE TABLE IF NOT EXISTS bare (id bigint PRIMARY KEY, state text, fence bigint)")
+        connection.execute("TRUNCATE bare")
+        connection.execute("INSERT INTO bare SELECT n, 'queued', 0 FROM generate_series(1, %s) AS n", [count])
+        began = time.monotonic()
+        for number in range(1, count + 1):
+            claimed = connection.execute(
+                "UPDATE bare SET state = 'running', fence = fence + 1"
+                " WHERE id = %s AND state = 'queued' RETURNING fence",
+                [number],
+            ).fetchone()
+            assert claimed is not None
+            connection.execute(
+                "UPDATE bare SET state = 'succeeded' WHERE id = %s AND fence = %s AND state = 'running'",
+                [number, claimed[0]],
+            )
+        return time.monotonic() - began
 
 
 def _ours(count: int, turn: int) -> float:
