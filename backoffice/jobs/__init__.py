@@ -28,6 +28,7 @@ A kind is a class in `<app>/definitions/`:
         title = _("Send a statement")
         queue = "bulk"
         steps = (Step("write", _("Write it")), Step("send", _("Send it")))
+        changes = _("The customer has the month's statement.")
         failure = Consequence(_("The customer has no statement for this month."))
 
         def run(self, run):

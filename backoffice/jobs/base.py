@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -73,6 +73,7 @@ class JobKind(Definition):
     max_duration: ClassVar[timedelta] = timedelta(minutes=10)
     cancel_grace: ClassVar[timedelta] = timedelta(seconds=10)
     replayable: ClassVar[bool] = True  # may a person run an ended job again as a new one?
+    changes: ClassVar[str | Promise] = ""  # what its success changes, in people's words
     failure: ClassVar[Consequence | NoConsequence]
 
     def run(self, run: Run) -> None:
@@ -82,6 +83,14 @@ class JobKind(Definition):
     def address(self, job: Job) -> str:
         """Return where people see what came of the job, in its tenant; "" for the job's own page."""
         return ""
+
+    def changed(self, jobs: Sequence[Job]) -> Mapping[int, str]:
+        """Say of each of these ended jobs what it changed and what not, by the job's id.
+
+        Counted from the rows that hold its effects, since a job may end without its handler. Of a job
+        that is left out, `changes` or its steps say it. May be asked over several tenants at once.
+        """
+        return {}
 
     def wait(self, attempt: int) -> timedelta:
         """Return how long to wait after this attempt failed."""
@@ -101,6 +110,7 @@ class JobKind(Definition):
             "max_attempts": self.max_attempts,
             "lease": str(self.lease),
             "max_duration": str(self.max_duration),
+            "changes": str(self.changes),
             "failure": str(failure.words) if isinstance(failure, Consequence) else "",
             "no_consequence": str(failure.reason) if isinstance(failure, NoConsequence) else "",
         }
@@ -169,6 +179,13 @@ class JobKind(Definition):
         if type(self).run is not JobKind.run:
             return []
         return self._wrong("jobs.E010", "it has no handler", "Write `def run(self, run): ...`.")
+
+    def _check_changes(self) -> list[CheckMessage]:
+        if self.changes:
+            return []
+        return self._wrong(
+            "jobs.E011", "it does not say what it changes", 'State changes = _("what is different once it is done").'
+        )
 
 
 kinds: Registry[JobKind] = Registry("job kind")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import timedelta
 from smtplib import SMTPException, SMTPRecipientsRefused
 
@@ -9,12 +10,16 @@ import structlog
 from django.conf import settings
 from django.core.mail import EmailMessage, get_connection
 from django.core.mail.backends.base import BaseEmailBackend
+from django.urls import reverse
+from django.utils import timezone, translation
 from django.utils.translation import gettext as _
 
 from backoffice.jobs import noticing, statements
 from backoffice.jobs.models import Notice
 from backoffice.jobs.noticing import Told
+from backoffice.jobs.states import JobState
 from backoffice.tenants import scope
+from backoffice.tenants.models import PLATFORM_SLUG, Membership
 
 log = structlog.get_logger(__name__)
 
@@ -34,12 +39,13 @@ def mail_due() -> int:
         if not taken:
             return 0
         notices = Notice.objects.filter(pk__in=taken).select_related("tenant", "job", "person").order_by("pk")
-        waiting = {told.notice.pk: told for told in noticing.tell(list(notices))}
+        waiting = {notice.pk: notice for notice in notices}
+        members = _members(waiting.values())
         sent = len(waiting)
         try:
             with get_connection() as server:
-                for pk, told in list(waiting.items()):
-                    _send(told, server)
+                for pk, notice in list(waiting.items()):
+                    _send(notice, server, at_home=(notice.tenant_id, notice.person_id) in members)
                     del waiting[pk]
         except (OSError, SMTPException) as error:
             Notice.objects.filter(pk__in=list(waiting)).update(mailed_at=None)
@@ -47,15 +53,42 @@ def mail_due() -> int:
     return sent - len(waiting)
 
 
-def _send(told: Told, server: BaseEmailBackend) -> None:
-    notice = told.notice
-    if not notice.person.is_active:
+def _members(notices: Iterable[Notice]) -> set[tuple[int, int]]:
+    """Return which of the notices' people may open their tenant's pages, as (tenant, person)."""
+    people = {notice.person_id for notice in notices}
+    return set(Membership.objects.filter(user__in=people, active=True).values_list("tenant_id", "user_id"))
+
+
+def _send(notice: Notice, server: BaseEmailBackend, *, at_home: bool) -> None:
+    person = notice.person
+    if not person.is_active:
         return
-    subject = _("%(title)s: %(state)s") % {"title": told.title, "state": told.state}
-    where = _("Job %(job)s of %(tenant)s.") % {"job": notice.job_id, "tenant": notice.tenant.name}
-    lines = [*filter(None, told.words), "", where, _("It is on your page of notices as well.")]
-    to = [notice.person.email]
+    zone = person.time_zone or notice.tenant.time_zone
+    with translation.override(person.language or settings.LANGUAGE_CODE), timezone.override(zone):
+        try:
+            [told] = noticing.tell([notice])
+            subject = " ".join((_("%(title)s: %(state)s") % {"title": told.title, "state": told.state}).split())
+            body = "\n".join(_lines(told, at_home=at_home))
+        except Exception:  # a kind's own words fail: that costs no other notice its mail
+            log.exception("notice.without-words", notice=notice.pk, job=notice.job_id)
+            return
     try:
-        EmailMessage(" ".join(subject.split()), "\n".join(lines), to=to, connection=server).send()
+        EmailMessage(subject, body, to=[person.email], connection=server).send()
     except SMTPRecipientsRefused:
         log.warning("notice.address-refused", notice=notice.pk)
+
+
+def _lines(told: Told, *, at_home: bool) -> list[str]:
+    notice = told.notice
+    where = _("Job %(job)s of %(tenant)s.") % {"job": notice.job_id, "tenant": " ".join(notice.tenant.name.split())}
+    if not settings.PUBLIC_URL:
+        return [*filter(None, told.words), "", where, _("It is on your page of notices as well.")]
+    return [*filter(None, told.words), "", where, _link(told, at_home=at_home)]
+
+
+def _link(told: Told, *, at_home: bool) -> str:
+    """Return the address of the result, or of the job, where this person may look: their tenant, or the platform."""
+    notice = told.notice
+    result = told.address if at_home and notice.job.state == JobState.SUCCEEDED else ""
+    slug = notice.tenant.slug if at_home else PLATFORM_SLUG
+    return f"{settings.PUBLIC_URL}/t/{slug}{result or reverse('job', args=[notice.job_id])}"

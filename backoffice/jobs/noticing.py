@@ -6,18 +6,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from django.db.models import Count, Q
 from django.db.models.functions import Now
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from backoffice.commands import Actor, Outcome, command
 from backoffice.errors import Refusal
-from backoffice.jobs import reaching
+from backoffice.jobs import reaching, showing
 from backoffice.jobs.base import kinds
-from backoffice.jobs.models import Job, JobEvent, JobStep, Notice
+from backoffice.jobs.models import Job, JobEvent, Notice
 from backoffice.jobs.showing import JOB_BADGES
-from backoffice.jobs.states import JobState, StepState
+from backoffice.jobs.states import JobState
 from backoffice.tenants.models import User
 
 COUNTED = 100
@@ -49,16 +48,14 @@ def page(*, person: User, before: int, size: int) -> list[Told]:
 
 
 def tell(notices: Sequence[Notice]) -> list[Told]:
-    """Put the notices into words, by what each job published when it was submitted. Two queries in all."""
+    """Put the notices into words: by what each job published at its submission, and what it did."""
     ids = [notice.job_id for notice in notices]
     published = {event.job_id: event.data for event in JobEvent.objects.filter(job_id__in=ids, seq=1)}
-    done = Count("pk", filter=Q(state=StepState.SUCCEEDED))
-    counted = JobStep.objects.filter(job_id__in=ids).order_by().values("job_id").annotate(done=done, total=Count("pk"))
-    steps = {row["job_id"]: (row["done"], row["total"]) for row in counted}
-    return [_tell(notice, published.get(notice.job_id, {}), *steps.get(notice.job_id, (0, 0))) for notice in notices]
+    outcomes = showing.outcomes([notice.job for notice in notices], published)
+    return [_tell(notice, published.get(notice.job_id, {}), outcomes[notice.job_id]) for notice in notices]
 
 
-def _tell(notice: Notice, published: dict[str, Any], done: int, total: int) -> Told:
+def _tell(notice: Notice, published: dict[str, Any], outcome: str) -> Told:
     job = notice.job
     state = JobState(job.state)
     return Told(
@@ -66,21 +63,19 @@ def _tell(notice: Notice, published: dict[str, Any], done: int, total: int) -> T
         title=str(published.get("title") or job.kind),
         state=str(state.label),
         badge=JOB_BADGES[state],
-        words=_words(job, published, done, total),
+        words=_words(job, published, outcome),
         address=kinds.get(job.kind).address(job) if job.kind in kinds else "",
     )
 
 
-def _words(job: Job, published: dict[str, Any], done: int, total: int) -> list[str]:
+def _words(job: Job, published: dict[str, Any], outcome: str) -> list[str]:
     if job.state == JobState.SUCCEEDED:
-        return [_("It is done.")]
-    so_far = _("%(done)s of its %(total)s steps were done before; what they did stays done.")
-    so_far = so_far % {"done": done, "total": total} if done else _("None of its steps was done.")
+        return [outcome]
     if job.state == JobState.CANCELLED:
-        return [_("It was cancelled."), so_far]
+        return [_("It was cancelled."), outcome]
     means = str(published.get("failure", ""))
     nothing = _("Nothing else is changed by this failure.") + f" {published.get('no_consequence', '')}"
-    return [job.safe_reason, means or nothing.strip(), so_far]
+    return [job.safe_reason, means or nothing.strip(), outcome]
 
 
 @command("notice.read", permission="jobs.view_job")

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from django.db.models import Count, Q
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from backoffice.jobs.base import kinds
 from backoffice.jobs.models import Job, JobEvent, JobStep
 from backoffice.jobs.states import EventName, JobState, StepState
 
@@ -78,6 +80,7 @@ class Told:
     state: str
     failure: str
     no_consequence: str
+    outcome: str = ""
     steps: list[StepRow] = field(default_factory=list)
     attempts: list[Attempt] = field(default_factory=list)
     events: list[dict[str, Any]] = field(default_factory=list)
@@ -107,6 +110,36 @@ def rows(jobs: Iterable[Job]) -> list[Row]:
     ]
 
 
+def outcomes(jobs: Sequence[Job], published: Mapping[int, Mapping[str, Any]]) -> dict[int, str]:
+    """Say of each ended job what it changed and what not: counted by its kind, else by its steps.
+
+    A kind that no code knows any more, and effects that are gone, leave what the job itself published.
+    """
+    done = Count("pk", filter=Q(state=StepState.SUCCEEDED))
+    ids = [job.pk for job in jobs]
+    counted = JobStep.objects.filter(job_id__in=ids).order_by().values("job_id").annotate(done=done, total=Count("pk"))
+    steps = {row["job_id"]: (row["done"], row["total"]) for row in counted}
+    by_kind: dict[str, list[Job]] = {}
+    for job in jobs:
+        by_kind.setdefault(job.kind, []).append(job)
+    found: dict[int, str] = {}
+    for name, its in by_kind.items():
+        found |= kinds.get(name).changed(its) if name in kinds else {}
+    for job in jobs:
+        if job.pk not in found:
+            found[job.pk] = _by_steps(job, published.get(job.pk, {}), *steps.get(job.pk, (0, 0)))
+    return found
+
+
+def _by_steps(job: Job, published: Mapping[str, Any], done: int, total: int) -> str:
+    if job.state == JobState.SUCCEEDED:
+        return str(published.get("changes") or _("It is done."))
+    if not done:
+        return _("None of its steps was done.")
+    words = _("%(done)s of its %(total)s steps were done before; what they did stays done.")
+    return words % {"done": done, "total": total}
+
+
 def tell(job: Job) -> Told:
     """Read the whole of one job."""
     published = catalog(job)
@@ -124,6 +157,7 @@ def tell(job: Job) -> Told:
         state=state,
         failure=str(published.get("failure", "")),
         no_consequence=str(published.get("no_consequence", "")),
+        outcome=outcomes([job], {job.pk: published})[job.pk] if job.is_final else "",
         steps=[
             StepRow(titles[name], by_name[name], STEP_BADGES[StepState(by_name[name].state)])
             for name in titles

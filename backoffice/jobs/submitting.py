@@ -126,6 +126,7 @@ def _values(
             {
                 "title": str(declared.title),
                 "steps": declared.catalog(),
+                "changes": str(declared.changes),
                 "failure": str(getattr(failure, "words", "")),
                 "no_consequence": str(getattr(failure, "reason", "")),
             }

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar
 
 from backoffice.jobs import base as job_kinds
 from backoffice.jobs.base import JobKind, Step
+from backoffice.jobs.models import Job
 from backoffice.jobs.running import Run
-from backoffice.schedules import base, opening, running
+from backoffice.schedules import base, opening, overview, running
 from backoffice.schedules.base import ManualJob, ScheduledJob
 
 T = TypeVar("T", bound=type[ScheduledJob] | type[ManualJob])
@@ -28,6 +30,9 @@ def _kind(cls: type[ScheduledJob] | type[ManualJob]) -> type[JobKind]:
             if todo:
                 running.work_off(job=base.jobs.get(cls.name), run=run)
 
+    def changed(self: JobKind, jobs: Sequence[Job]) -> Mapping[int, str]:
+        return overview.changed(jobs)
+
     options: dict[str, Any] = {
         "name": opening.kind_of(cls.name),
         "title": cls.title or cls.name,
@@ -35,6 +40,8 @@ def _kind(cls: type[ScheduledJob] | type[ManualJob]) -> type[JobKind]:
         "steps": (Step("work", cls.title or cls.name),),
         "replayable": False,  # an occurrence is replayed, see operating.replay_occurrence
         "run": work,
+        "changed": changed,
+        "changes": cls.title or cls.name,
         "__doc__": cls.__doc__,
         "__module__": cls.__module__,
     }

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from django.db.models import Count, Max, OuterRef, Q, QuerySet, Subquery
+from django.utils.translation import gettext as _
 
+from backoffice.jobs.models import Job
 from backoffice.schedules import base, planning, zones
 from backoffice.schedules.base import ManualJob, ScheduledJob
 from backoffice.schedules.models import Misfire, Occurrence, Schedule
@@ -105,6 +108,18 @@ def occurrences(row: Schedule, *, state: str = "") -> list[Occurrence]:
     with reach():
         found = Occurrence.objects.filter(schedule=row).order_by("-scheduled_at")
         return list((found.filter(state=state) if state else found)[:SHOWN])
+
+
+def changed(jobs: Sequence[Job]) -> Mapping[int, str]:
+    """Say of each job how many items of its occurrence are done, for the notice to who ran it by hand."""
+    counted = Occurrence.objects.filter(pk__in=[job.occurrence for job in jobs if job.occurrence])
+    items = {pk: more for pk, *more in counted.values_list("pk", "items_done", "items_refused")}
+    words = _("%(done)s items done, %(refused)s refused.")
+    return {
+        job.pk: words % dict(zip(("done", "refused"), items[job.occurrence], strict=True))
+        for job in jobs
+        if job.occurrence in items
+    }
 
 
 def misfires(row: Schedule) -> list[Misfire]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from datetime import timedelta
 
 from django.urls import reverse
@@ -11,7 +12,7 @@ from backoffice import jobs
 from backoffice.jobs.base import Consequence, JobKind, Step
 from backoffice.jobs.models import Job
 from backoffice.jobs.running import Run
-from exports import watching
+from exports import telling, watching
 from reports import acting, running
 from reports.models import ReportRequest
 
@@ -28,10 +29,14 @@ class RunReport(JobKind):
     lease = timedelta(seconds=60)
     max_duration = timedelta(minutes=30)
     replayable = False  # the request ended with the job; a person asks again
+    changes = _("A report was computed; no data was changed.")
     failure = Consequence(_("The report is missing; nothing else depends on it. Request it again."))
 
     def address(self, job: Job) -> str:
         return reverse("report", args=[job.arguments["request_id"]])
+
+    def changed(self, jobs: Sequence[Job]) -> Mapping[int, str]:
+        return telling.changed(ReportRequest, jobs)
 
     def run(self, run: Run) -> None:
         request = ReportRequest.objects.get(pk=run.arguments["request_id"])

@@ -23,7 +23,7 @@ from backoffice.jobs.models import Job, Notice
 from backoffice.tenants import scope
 from backoffice.tenants.models import Tenant, User
 from tests.probe_jobs import claiming
-from tests.probe_jobs.definitions import probes  # noqa: F401  (registers the probes)
+from tests.probe_jobs.definitions import probes
 
 Make = Callable[..., User]
 SignIn = Callable[..., Client]
@@ -62,7 +62,7 @@ def test_every_end_of_a_job_tells_who_asked_for_it(tenant: Tenant, make_person: 
     settled = Job.objects.get(pk=done.pk).settled_at
     assert notices[0].at == settled
     told = dict(zip(("cancelled", "lost", "refused", "done"), _words(person), strict=True))
-    assert told["done"] == ("succeeded", ["It is done."])
+    assert told["done"] == ("succeeded", ["Its marks are left."])
     assert told["refused"][0] == "failed"
     assert told["refused"][1][0].startswith("The account is closed.")
     assert told["refused"][1][1] == "Nothing else is changed by this failure. It is a test."
@@ -217,6 +217,52 @@ def test_a_notice_is_mailed_once_where_a_server_is_named(tenant: Tenant, make_pe
         [sent] = mail.outbox
         assert (sent.to, sent.subject) == (["ann@example.com"], "A probe: failed")
         assert "The account is closed." in sent.body and "Acme" in sent.body
+        assert "None of its steps was done." in sent.body and "It is on your page of notices" in sent.body
+        assert "://" not in sent.body
+
+
+def test_a_mail_links_to_the_page_where_its_reader_may_look(
+    tenant: Tenant, make_person: Make, settings: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings.PUBLIC_URL = "https://backoffice.example"
+    monkeypatch.setattr(type(kinds.get("probe.idle")), "address", lambda self, job: f"/results/{job.pk}/")
+    person = make_person(roles=("analyst",), email="ann@example.com")
+    operator = make_person(roles=("operator",), tenant=Tenant.objects.get(slug="platform"), email="ola@example.com")
+    done, refused = _ended(person), _ended(person, "probe.refused", "b")
+    theirs = _ended(operator, key="c")
+    with _mail_server(settings):
+        assert mailing.mail_due() == 3
+    assert [(one.to[0], one.body.splitlines()[-1]) for one in mail.outbox] == [
+        ("ann@example.com", f"https://backoffice.example/t/acme/results/{done.pk}/"),
+        ("ann@example.com", f"https://backoffice.example/t/acme/jobs/{refused.pk}/"),
+        ("ola@example.com", f"https://backoffice.example/t/platform/jobs/{theirs.pk}/"),
+    ]
+    assert mail.outbox[0].body.splitlines()[0] == "Its marks are left."
+
+
+def test_no_detail_of_a_failure_is_in_a_notice_or_its_mail(tenant: Tenant, make_person: Make, settings: Any) -> None:
+    person = make_person(roles=("analyst",))
+    job = jobs.submit(kind="probe.flaky", key="a", arguments={"times": 9}, requested_by=person)
+    for _attempt in range(3):
+        with connection.cursor() as cursor:
+            cursor.execute("UPDATE job SET available_at = clock_timestamp() WHERE id = %s", [job.pk])
+        claiming.run(job)
+    with _mail_server(settings):
+        assert mailing.mail_due() == 1
+    assert "1 of its 3 steps were done before" in mail.outbox[0].body
+    assert probes.CANARY not in mail.outbox[0].body + mail.outbox[0].subject + str(_words(person))
+
+
+def test_a_notice_whose_kind_cannot_be_put_into_words_costs_no_other_its_mail(
+    tenant: Tenant, make_person: Make, settings: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    person = make_person(roles=("analyst",))
+    _ended(person)
+    _ended(person, "probe.refused", "b")
+    monkeypatch.setattr(type(kinds.get("probe.idle")), "changed", lambda self, jobs: 1 / 0)
+    with _mail_server(settings):
+        assert [mailing.mail_due(), mailing.mail_due()] == [2, 0]
+    assert [one.subject for one in mail.outbox] == ["A probe: failed"]
 
 
 def test_a_mail_server_that_fails_changes_nothing_and_is_asked_again(

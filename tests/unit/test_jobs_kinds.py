@@ -16,6 +16,7 @@ def _kind(**options: object) -> JobKind:
         "name": "a.kind",
         "title": "A kind",
         "steps": (Step("one", "One"),),
+        "changes": "A thing is there.",
         "failure": NoConsequence("It changes nothing."),
         "run": lambda self, run: None,
     }
@@ -37,6 +38,7 @@ def _kind(**options: object) -> JobKind:
         ({"lease": timedelta(milliseconds=10)}, "jobs.E007"),
         ({"max_duration": timedelta(0)}, "jobs.E008"),
         ({"run": JobKind.run}, "jobs.E010"),
+        ({"changes": ""}, "jobs.E011"),
     ],
 )
 def test_a_wrong_option_is_named(options: dict[str, object], code: str) -> None:

@@ -19,6 +19,7 @@ class Ping(JobKind):
     queue = "interactive"
     steps = (Step("answer", _("Answer")),)
     max_duration = timedelta(minutes=1)
+    changes = _("Nothing was changed: a worker answered.")
     failure = NoConsequence(_("It only shows that workers answer."))
 
     def run(self, run: Run) -> None:

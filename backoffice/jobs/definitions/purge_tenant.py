@@ -24,6 +24,7 @@ class PurgeTenant(JobKind):
     steps = (Step("purge", _("Remove jobs, steps, events and notices")),)
     max_attempts = 10
     max_duration = timedelta(hours=2)
+    changes = _("The tenant has no jobs, steps, events or notices any more.")
     failure = Consequence(_("The tenant's job records are still there: run this again before its data counts as gone."))
 
     def run(self, run: Run) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
@@ -11,7 +12,7 @@ from django.utils.translation import gettext_lazy as _
 from backoffice import jobs
 from backoffice.jobs.base import Consequence, JobKind, Step
 from backoffice.jobs.models import Job
-from queues.money import confirming, executing
+from queues.money import confirming, executing, telling
 
 if TYPE_CHECKING:
     from backoffice.jobs.running import Run
@@ -29,10 +30,14 @@ class RunPlan(JobKind):
     lease = timedelta(seconds=10)
     max_duration = timedelta(hours=1)
     replayable = False
+    changes = _("The plan's money is released.")
     failure = Consequence(_("Payouts that were not released yet are free again and have to be planned anew."))
 
     def address(self, job: Job) -> str:
         return reverse("plan", args=[job.arguments["plan_id"]])
+
+    def changed(self, jobs: Sequence[Job]) -> Mapping[int, str]:
+        return telling.changed(jobs)
 
     def run(self, run: Run) -> None:
         executing.run_plan(run=run, plan_id=int(run.arguments["plan_id"]))

@@ -47,6 +47,7 @@ class Probe(JobKind):
     lease = timedelta(seconds=3)
     max_duration = timedelta(seconds=60)
     cancel_grace = timedelta(seconds=1)
+    changes = "Its marks are left."
     failure = NoConsequence("It is a test.")
 
 
