@@ -91,33 +91,48 @@ def write(
     limits.check_rows(total)
     size = paging.size if isinstance(paging, Pages) else max(total, 1)
     changes = Changes()
-    book = None
+    pages = _Pages(session, rows, columns, total=total, size=size, watch=watch)
     if encoding == "xlsx":
-        book = xlsx.Book(columns, title=title, zone=zone, sink=spool.write, changes=changes)
-    else:
-        spool.write(csv.head(columns, encoding=encoding))
-    by_copy = book is None and all(column.compute is None for column in columns)
-    done, rest = 0, rows
-    while done < total:
-        watch.check()
-        session.check_time()
-        edge = _edge(rest[:size], columns, by_copy=by_copy)
-        page = rest.filter(pk__lte=edge.last)
-        if book is not None:
-            book.write(_counted(_values(page, columns), spool))
-        elif by_copy:
+        with xlsx.Book(columns, title=title, zone=zone, sink=spool.write, changes=changes) as book:
+            for page in pages.walk():
+                book.write(_counted(_values(page, columns), spool))
+        return Written(rows=pages.done, as_of=session.as_of, changes=changes, sheets=book.sheets)
+    spool.write(csv.head(columns, encoding=encoding))
+    by_copy = all(column.compute is None for column in columns)
+    for page in pages.walk(count_escaped=changes if by_copy else None):
+        if by_copy:
             _copy(session, page, columns, spool=spool)
-            for name, escaped in edge.escaped.items():
-                changes.escaped[name] = changes.escaped.get(name, 0) + escaped
         else:
             cells = _cells(page, columns, zone=zone, changes=changes)
-            lines = (csv.line(one) for one in _counted(cells, spool))
-            spool.write("".join(lines).encode("utf-8"))
-        done, rest = done + edge.rows, rows.filter(pk__gt=edge.last)
-        watch.report(done, total)
-    if book is not None:
-        book.end()
-    return Written(rows=done, as_of=session.as_of, changes=changes, sheets=book.sheets if book else 0)
+            spool.write("".join(csv.line(one) for one in _counted(cells, spool)).encode("utf-8"))
+    return Written(rows=pages.done, as_of=session.as_of, changes=changes)
+
+
+@dataclass
+class _Pages:
+    """Walk the rows by key, a page at a time, as long as they are wanted and the session's time lasts."""
+
+    session: reading.Session
+    rows: QuerySet[Any]
+    columns: tuple[Column, ...]
+    total: int
+    size: int
+    watch: Watch
+    done: int = 0
+
+    def walk(self, *, count_escaped: Changes | None = None) -> Iterator[QuerySet[Any]]:
+        """Yield each page; count in `count_escaped` what its SQL escapes."""
+        rest = self.rows
+        while self.done < self.total:
+            self.watch.check()
+            self.session.check_time()
+            edge = _edge(rest[: self.size], self.columns, by_copy=count_escaped is not None)
+            yield rest.filter(pk__lte=edge.last)
+            if count_escaped is not None:
+                for name, escaped in edge.escaped.items():
+                    count_escaped.escaped[name] = count_escaped.escaped.get(name, 0) + escaped
+            self.done, rest = self.done + edge.rows, self.rows.filter(pk__gt=edge.last)
+            self.watch.report(self.done, self.total)
 
 
 def _edge(page: QuerySet[Any], columns: tuple[Column, ...], *, by_copy: bool) -> _Edge:

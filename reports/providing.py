@@ -52,9 +52,12 @@ def read(
 def write(report: Report, table: Table, *, encoding: str, zone: ZoneInfo, spool: Spool) -> None:
     """Write the result into the spool."""
     if encoding == "xlsx":
-        book = xlsx.Book(report.columns, title=str(report.title), zone=zone, sink=spool.write, changes=table.changes)
-        book.write(table.rows)
-        book.end()
+        with xlsx.Book(
+            report.columns, title=str(report.title), zone=zone, sink=spool.write, changes=table.changes
+        ) as book:
+            for row in table.rows:
+                book.write([row])
+                spool.rows += 1
         return
     spool.write(csv.head(report.columns, encoding=encoding))
     for row in table.rows:

@@ -17,6 +17,7 @@ import zipfile
 from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
+from types import TracebackType
 from typing import IO, Any, cast
 from zoneinfo import ZoneInfo
 
@@ -43,14 +44,15 @@ _MARKUP = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", "\r": "&#13;"})
 
 
 class Book:
-    """Write rows into a workbook that grows in `sink`; `end` completes it."""
+    """Write rows into a workbook that grows in `sink`. Use it as a context manager: its end completes the workbook."""
 
     def __init__(
         self, columns: Sequence[Column], *, title: str, zone: ZoneInfo, sink: Callable[[bytes], None], changes: Changes
     ) -> None:
         self.sheets = 0
         self._columns, self._title, self._zone, self._changes = columns, title, zone, changes
-        self._zip = zipfile.ZipFile(cast("IO[bytes]", _Stream(sink)), "w", zipfile.ZIP_DEFLATED, compresslevel=LEVEL)
+        self._stream = _Stream(sink)
+        self._zip = zipfile.ZipFile(cast("IO[bytes]", self._stream), "w", zipfile.ZIP_DEFLATED, compresslevel=LEVEL)
         self._letters = [parts.letters(at) for at in range(len(columns))]
         self._row, self._bytes, self._done = 0, 0, 0
         self._open_sheet()
@@ -77,8 +79,14 @@ class Book:
                 block.clear()
         self._put("".join(block))
 
-    def end(self) -> None:
-        """Close the last sheet and write what lists the sheets."""
+    def __enter__(self) -> Book:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if error is not None:
+            self._stream.sink = None  # nobody is offered half a workbook
         self._close_sheet()
         for name, content in parts.frame(title=self._title, sheets=self.sheets).items():
             self._zip.writestr(zipfile.ZipInfo(name), content, zipfile.ZIP_DEFLATED)
@@ -181,11 +189,12 @@ class _Stream:
     """What the ZIP writer needs of a file: it never goes back."""
 
     def __init__(self, sink: Callable[[bytes], None]) -> None:
-        self._sink = sink
+        self.sink: Callable[[bytes], None] | None = sink
 
     def write(self, data: bytes) -> int:
         """Pass the bytes on."""
-        self._sink(data)
+        if self.sink is not None:
+            self.sink(data)
         return len(data)
 
     def flush(self) -> None:
