@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 from zoneinfo import ZoneInfo
 
+import structlog
 from django.utils.translation import gettext_lazy as _
 
 from backoffice import commands, jobs
@@ -20,6 +21,7 @@ from exports.providing import Watch
 from exports.spooling import Spool
 
 AREA = "exports"
+log = structlog.get_logger(__name__)
 
 
 class Unwatched:
@@ -85,16 +87,16 @@ def run(request: ExportRequest, *, fence: int, watch: Watch, guard: Callable[[],
 
 
 def run_in_request(request: ExportRequest) -> None:
-    """Run it at once, for the person who waits; a refusal ends the request and is raised."""
+    """Run it at once, for the person who waits. A refusal ends the request and is raised; a fault is on its page."""
     try:
         run(request, fence=0, watch=Unwatched())
     except Refusal as refusal:
         _fail(request, code=refusal.code, reason=str(refusal.message))
         raise
     except Exception as error:
+        log.exception("export.failed", request=request.pk)
         reason = str(_("Something went wrong. Nothing was written; try again."))
         _fail(request, code="failed", reason=f"{error.where} {reason}" if isinstance(error, jobs.Broken) else reason)
-        raise
 
 
 def filename(definition: Export, request: ExportRequest) -> str:
