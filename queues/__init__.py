@@ -12,6 +12,8 @@ it; both are registered with `queues.register`. What always holds:
 - A decision's event stays; taking it back is another event, and only while nothing outside followed.
 - The list, claim-next and the page show one order: score, highest first, unscored last, then the
   oldest, then the id. A queue without a score lists the oldest first.
+- A due time is stored with the clock that gives it, and kept right in the transaction that changes an
+  instant of the item's; working hours count, and a clock that pauses gives none.
 - A score is stored with the inputs, points, rule and version that made it, so a row explains itself.
 - An act, a rescore or a load is a command; nothing else writes an item.
 """
@@ -36,6 +38,7 @@ if TYPE_CHECKING:
         rules,
     )
     from queues.inputs import Age, Field, Flag, Lookup, Money, Ramp, Step
+    from queues.due_rules import Within
     from queues.reference import InReference
 
 __all__ = [
@@ -57,6 +60,7 @@ __all__ = [
     "Step",
     "queue_for",
     "queues",
+    "Within",
     "register",
     "rules",
 ]
@@ -72,3 +76,4 @@ __getattr__ = exports(
         "InReference": "reference",
     },
 )
+        "Within": "due_rules",

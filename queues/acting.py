@@ -9,7 +9,7 @@ which the decision can be taken back.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeVar
 
 from django.db.models import F, Q
 from django.db.models.functions import Now
@@ -18,12 +18,13 @@ from django.utils.translation import gettext as _
 from backoffice import commands
 from backoffice.commands import Actor, Outcome, command
 from backoffice.errors import NotPermitted, Refusal
-from queues import claiming, wording
+from queues import claiming, due_times, wording
 from queues.base import Action, ClaimMode, Queue, Reason, queue_for
 from queues.models import AccountReview, Dispute, Payout, QueueItem
 from queues.models.item import CLAIM_FREE
 
 MAX_REASON = 1_000
+ItemT = TypeVar("ItemT", bound=QueueItem)
 
 
 class _Clock(Now):
@@ -79,6 +80,7 @@ def resume_payout(
     if not changed:
         raise Refusal("changed", _("This payout is not held any more, or it changed. Reload the page."))
     assert version is not None  # a row has that version
+    due_times.keep_one(queue_for(Payout), item_id)  # the calendar may have changed while nobody waited for it
     return Outcome(
         target=f"payout:{item_id}",
         data={
@@ -155,6 +157,18 @@ def decide(
         target=f"{model._meta.model_name}:{item_id}",
         data={"state": str(state), "reason": text, "was": was, "version": seen + 1},
     )
+
+
+def held_item(model: type[ItemT], actor: Actor, item_id: int, token: int | None, version: int | None) -> ItemT:
+    """Return the open item, locked, if the person may decide it under the queue's claim mode; refuse otherwise."""
+    if actor.user is None:
+        raise NotPermitted("not-permitted", _("A person works on items."))
+    listed = queue_for(model)
+    standing = _standing(listed.claims.mode, actor.user.pk, token, version)
+    item = model.objects.select_for_update(no_key=True).filter(standing, pk=item_id, state__in=model.OPEN).first()
+    if item is None:
+        raise _why_not(listed, actor, item_id, token)
+    return item
 
 
 def _standing(mode: ClaimMode, person: int, token: int | None, version: int | None) -> Q:

@@ -5,9 +5,12 @@ from django.apps import AppConfig
 # The modules that register commands, whichever page comes first.
 _COMMANDS = (
     "acting",
+    "answering",
     "challenging",
+    "changing_calendar",
     "claiming",
     "demo",
+    "due_times",
     "evidence",
     "ingest.loading",
     "ingest.rates",

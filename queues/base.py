@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import enum
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, ClassVar, TypeVar
 
 from django.core.checks import CheckMessage, Error
 from django.core.exceptions import FieldDoesNotExist
+from django.db.models import DateTimeField, JSONField
 from django.utils.functional import Promise
 
 from backoffice.commands import Command
 from backoffice.errors import UnknownDefinition
 from backoffice.registry import Definition, Registry
+from backoffice.tenants.models import User
 from backoffice.tenants.roles import ROLE_PERMISSIONS
-from queues.inputs import Input
+from queues.due_rules import Within
+from queues.inputs import Input, fields_of
 from queues.models.item import QueueItem
 
 Words = str | Promise
@@ -93,6 +97,7 @@ class Action:
     states: tuple[str, ...] = ()
 
 
+    One that `decides` nothing leaves the item open, and the person on its page.
 class ScoreRule(Definition):
     """Compute a score from declared inputs.
 
@@ -101,6 +106,8 @@ class ScoreRule(Definition):
     `owner` is the role that answers challenges of the rule. `candidate` is the next version, not yet in
     force: another ScoreRule of the same name, which the rule's page tries out without writing anything.
     """
+    applies: Callable[[Any], bool] | None = None
+    decides: bool = True
 
     title: ClassVar[Words] = ""
     version: ClassVar[int] = 0
@@ -179,6 +186,7 @@ class Queue(Definition):
     twins: ClassVar[tuple[str, ...]] = ()  # what two open items share when one is a duplicate
     view_permission: ClassVar[str] = ""
     work_permission: ClassVar[str] = ""
+    due: ClassVar[tuple[Within, ...]] = ()  # the clocks of working time; the first to run out is the due time
 
     def __init__(self) -> None:
         if hasattr(self, "model"):
@@ -205,9 +213,15 @@ class Queue(Definition):
                 return action
         raise UnknownDefinition(f"queue {self.name!r} has no action {name!r}")
 
-    def actions_for(self, item: QueueItem) -> list[Action]:
-        """Return the actions offered in the item's state."""
-        return [a for a in self.actions if item.state in (a.states or self.model.OPEN)]
+    def actions_for(self, item: QueueItem, person: User | None = None) -> list[Action]:
+        """Return the actions that apply to the item as it is and, where one is named, that the person may take."""
+        return [
+            action
+            for action in self.actions
+            if item.state in (action.states or self.model.OPEN)
+            and (action.applies is None or action.applies(item))
+            and (person is None or action.command.permission is None or person.has_perm(action.command.permission))
+        ]
 
     def describe(self) -> dict[str, Any]:
         claims = self.claims
@@ -228,6 +242,7 @@ class Queue(Definition):
         if [other for other in queues if other is not self and getattr(other, "model", None) is model]:
             return [_error(self, "E002", f"Another queue lists {model.__name__} too; its claims would have two modes.")]
         return []
+            "due": [clock.describe() for clock in self.due],
 
     def _check_claim(self) -> list[CheckMessage]:
         if not isinstance(self.claim, Claim):
@@ -271,6 +286,8 @@ class Queue(Definition):
 def _freshness(stated: Bounded | Advisory | None) -> str:
     if isinstance(stated, Bounded):
         return f"at most {int(stated.within.total_seconds())} s behind"
+        for clock in self.due:
+            used.update(clock.fields, fields_of(clock.paused) if clock.paused is not None else ())
     return str(stated.note) if stated else ""
 
 
@@ -280,6 +297,28 @@ def _error(definition: object, number: str, words: str) -> CheckMessage:
 
 queues: Registry[Queue] = Registry("queue")
 rules: Registry[ScoreRule] = Registry("score rule")
+    def _check_due(self) -> list[CheckMessage]:
+        names = [clock.name for clock in self.due]
+        if len(set(names)) != len(names):
+            return [_error(self, "E017", "Two clocks of the queue's due times have one name.")]
+        return [
+            _error(self, "E018", f"Clock {clock.name!r}: {problem}.")
+            for clock in self.due
+            for problem in clock.problems()
+        ]
+
+    def _check_due_fields(self) -> list[CheckMessage]:
+        found: list[CheckMessage] = []
+        for clock in self.due:
+            instants = [name for name in (clock.after, clock.until) if name and self._has_field(name)]
+            for name in instants:
+                if not isinstance(self.model._meta.get_field(name), DateTimeField):
+                    found.append(_error(self, "E019", f"Clock {clock.name!r}: {name!r} holds no instant."))
+            kept = clock.waits and self._has_field(clock.waits)
+            if kept and not isinstance(self.model._meta.get_field(clock.waits), JSONField):
+                found.append(_error(self, "E019", f"Clock {clock.name!r}: {clock.waits!r} holds no pairs of instants."))
+        return found
+
 
 T = TypeVar("T", bound=type[Definition])
 

@@ -10,8 +10,8 @@ from backoffice.commands import Actor, Outcome, command
 from backoffice.errors import NotPermitted, Refusal
 from backoffice.tenants import scope
 from backoffice.tenants.models import Membership
-from queues import acting, claiming, scoring
-from queues.base import queues, rules
+from queues import acting, claiming, due_times, scoring
+from queues.base import queue_for, queues, rules
 from queues.models import ScoreChallenge
 
 MAX_WHY = 1_000
@@ -54,6 +54,7 @@ def challenge_input(*, actor: Actor, queue: str, item_id: int, name: str, reason
         challenged_by=actor.user,
         **same,
     )
+    due_times.keep_one(queue_for(ScoreChallenge), made.pk)
     return Outcome(target=item.target, data={"challenge": made.pk, "input": name})
 
 

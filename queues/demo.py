@@ -26,7 +26,7 @@ from backoffice.errors import Refusal
 from backoffice.people import founding
 from backoffice.tenants import scope
 from backoffice.tenants.models import PLATFORM_ID, Membership, Tenant, User
-from queues import generator, reference, scoring
+from queues import due_times, generator, reference, scoring
 from queues.base import queue_for
 from queues.ingest import rates as loading_rates
 from queues.models import AccountReview, Dispute, Payout, QueueItem, ReferenceRate
@@ -185,4 +185,5 @@ def _fill(model: type[QueueItem], rows: Iterable[dict[str, Any]], *, now: dateti
         cursor.execute("DROP TABLE pg_temp.demo_rows")
     if made:
         scoring.score_range(queue_for(model), first=min(made), last=max(made), now=now, decided=True)
+        due_times.keep(queue_for(model), first=min(made), last=max(made))
     return len(made)

@@ -26,3 +26,8 @@ def evidence_received(*, actor: Actor, item_id: int, token: int | None = None, v
     scoring.score_range(queue_for(Dispute), first=item_id, last=item_id, now=now)
     score = Dispute.objects.values_list("score", flat=True).get(pk=item_id)
     return Outcome(target=f"dispute:{item_id}", data={"score": score})
+
+
+def is_missing(item: Dispute) -> bool:
+    """Say whether evidence can still arrive for this dispute."""
+    return item.evidence_received_at is None

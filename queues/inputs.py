@@ -26,6 +26,7 @@ from backoffice import money
 Words = str | Promise
 NUMBER = models.DecimalField(max_digits=40, decimal_places=10)
 WHOLE = models.IntegerField()
+_STILL = "still"  # the unit of an age that does not count for now
 _UNITS = {"days": timedelta(days=1), "hours": timedelta(hours=1)}
 
 
@@ -103,11 +104,31 @@ class Money(Field):
 
 @dataclass(frozen=True)
 class Age(Field):
-    """How long ago an instant was, in whole units: a score changes once a unit, not each second."""
+    """How long ago an instant was, in whole units: a score changes once a unit, not each second.
+
+    `stands_still` is a condition in which the age does not count at all; `still_text` says why.
+    """
 
     per: str = "days"
+    stands_still: Q | None = None
+    still_text: Words = ""
 
-    def value(self, now: datetime) -> Expression | F:
+    @property
+    def fields(self) -> tuple[str, ...]:
+        return (self.field, *(fields_of(self.stands_still) if self.stands_still is not None else ()))
+
+    def unit(self) -> Expression | F:
+        if self.stands_still is None:
+            return Value("", TextField())
+        return Case(When(self.stands_still, then=Value(_STILL)), default=Value(""), output_field=TextField())
+
+    def value(self, now: datetime) -> Any:
+        aged = self._aged(now)
+        if self.stands_still is None:
+            return aged
+        return Case(When(self.stands_still, then=Value(0, NUMBER)), default=aged, output_field=NUMBER)
+
+    def _aged(self, now: datetime) -> Expression:
         instant = Value(now, models.DateTimeField())
         seconds = Value(int(_UNITS[self.per].total_seconds()))
         return Written(
@@ -119,6 +140,8 @@ class Age(Field):
         )
 
     def show(self, value: str, unit: str) -> str:
+        if unit == _STILL:
+            return str(self.still_text)
         count = max(int(Decimal(value)), 0)
         if self.per == "hours":
             return ngettext("%(count)d hour old", "%(count)d hours old", count) % {"count": count}
@@ -315,7 +338,7 @@ class Flag(Input):
 
     @property
     def fields(self) -> tuple[str, ...]:
-        return tuple(sorted({str(leaf[0]).partition("__")[0] for leaf in _leaves(self.when)}))
+        return fields_of(self.when)
 
     def value(self, now: datetime) -> Any:
         return Case(When(self.when, then=Value("true")), default=Value("false"), output_field=TextField())
@@ -364,6 +387,11 @@ class Lookup(_OfSource):
     def rule_words(self) -> str:
         table = ", ".join(f"{name}: {points}" for name, points in sorted(self.table.items()))
         return _("points by value: %(table)s; otherwise %(default)d") % {"table": table, "default": self.default}
+
+
+def fields_of(condition: Q) -> tuple[str, ...]:
+    """Return the fields of the model that a condition reads."""
+    return tuple(sorted({str(leaf[0]).partition("__")[0] for leaf in _leaves(condition)}))
 
 
 def _leaves(condition: Q) -> list[tuple[str, Any]]:

@@ -126,7 +126,7 @@ def _decisions(
             blocked=not _may_decide(queue, action, item, mine, held),
             typed=typed if action.name == refused else "",
             refused=action.name == refused,
-            moves_on=not action.states and queue.claims.mode is not ClaimMode.DISABLED,
+            moves_on=action.decides and not action.states and queue.claims.mode is not ClaimMode.DISABLED,
         )
         for action in offered
     ]

@@ -1,14 +1,21 @@
 """Take back a decision: one's own while its window lasts, any with a reason by reopening.
 
+What was noted on an open item, such as an answer, is taken back in the same way: its outcome keeps the
+fields that stood before it.
+
 Neither rewrites history: the decision's event stays, and another follows it. Nothing is taken back once
 it has had an effect outside of the queue (a payout in a confirmed plan, or paid).
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from typing import Any
 
+from django.core.serializers.json import DjangoJSONEncoder
 from django.db.models import F
 from django.utils.translation import gettext as _
 
@@ -17,21 +24,27 @@ from backoffice.audit.models import AuditEvent
 from backoffice.commands import Actor, Outcome, command
 from backoffice.errors import Refusal
 from backoffice.tenants.models import User
-from queues import claiming, setting_aside, wording
+from queues import claiming, due_times, scoring, setting_aside, wording
 from queues.base import ClaimMode, Queue
 from queues.models import QueueItem
 from queues.models.item import CLAIM_FREE
 
+BEFORE = "before"  # the key of an outcome's data under which the fields stand that it changed
 _TAKEN_BACK = ("item.undo", "item.reopen")
 
 
 @dataclass(frozen=True)
 class Undoable:
-    """A decision that its person may still take back: its command, the state before it, and until when."""
+    """A decision that its person may still take back: its command, the state before it, and until when.
+
+    `before` are the fields as they stood before what was noted; `freed` says that it ended the hold.
+    """
 
     act: str
     was: str
     until: datetime
+    before: Mapping[str, Any] = field(default_factory=dict)
+    freed: bool = True
 
 
 def undo(*, actor: Actor, queue: str, item_id: int, key: str) -> Outcome:
@@ -58,8 +71,11 @@ def undo_decision(*, actor: Actor, queue: str, item_id: int) -> Outcome:
     last = undoable(listed, item, person, now=now)
     if last is None:
         raise Refusal("not-undoable", _("This cannot be undone any more: look at the item to see where it stands."))
-    restored = {"state": last.was, "version": F("version") + 1, **CLAIM_FREE, "snoozed_until": None}
-    if last.was in listed.model.OPEN and holds:
+    restored: dict[str, Any] = {"state": last.was, "version": F("version") + 1}
+    if last.freed:
+        restored |= {**CLAIM_FREE, "snoozed_until": None}
+    restored |= last.before
+    if last.freed and last.was in listed.model.OPEN and holds:
         restored |= {
             "claim_holder": person,
             "claim_token": F("claim_token") + 1,
@@ -67,7 +83,10 @@ def undo_decision(*, actor: Actor, queue: str, item_id: int) -> Outcome:
             "lease_until": now + listed.claims.lease,
         }
     listed.model.objects.filter(pk=item_id, version=item.version).update(**restored)
-    held = "claim_holder" in restored and restored["claim_holder"] is not None
+    if last.before:
+        scoring.score_range(listed, first=item_id, last=item_id, now=now)
+    due_times.keep_one(listed, item_id)
+    held = restored.get("claim_holder") is not None
     return Outcome(target=item.target, data={"state": last.was, "undid": last.act, "held": held})
 
 
@@ -89,12 +108,13 @@ def reopen_item(*, actor: Actor, queue: str, item_id: int, version: int, reason:
     listed.model.objects.filter(pk=item_id, version=version).update(
         state=state, version=F("version") + 1, snoozed_until=None
     )
+    due_times.keep_one(listed, item_id)
     return Outcome(target=item.target, data={"state": state, "was": item.state, "reason": text})
 
 
 def undoable(listed: Queue, item: QueueItem, person: User, *, now: datetime) -> Undoable | None:
     """Return the person's own last decision on the item while it may be taken back, else nothing."""
-    if item.takes_effect or item.held_at(now):
+    if item.takes_effect or (item.held_at(now) and not (item.is_open and item.claim_holder_id == person.pk)):
         return None
     decisions = {action.command.name for action in listed.actions}
     last = (
@@ -110,4 +130,18 @@ def undoable(listed: Queue, item: QueueItem, person: User, *, now: datetime) -> 
     unchanged = result.get("version") == item.version and result.get("state") == item.state
     if until <= now or not unchanged or "was" not in result:
         return None
-    return Undoable(act=last.act, was=result["was"], until=until)
+    fields = {one.name: one for one in listed.model._meta.concrete_fields}
+    before = {name: fields[name].to_python(value) for name, value in (result.get(BEFORE) or {}).items()}
+    return Undoable(last.act, result["was"], until, before, freed=result.get("freed", True))
+
+
+def plain(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """Write fields as an outcome keeps them."""
+    return json.loads(json.dumps(fields, cls=_Exact))
+
+
+class _Exact(DjangoJSONEncoder):
+    """Keep an instant to the microsecond, where Django's encoder cuts it to the millisecond."""
+
+    def default(self, o: Any) -> Any:
+        return o.isoformat() if isinstance(o, datetime) else super().default(o)

@@ -42,6 +42,7 @@ ROLE_PERMISSIONS: dict[str, frozenset[str]] = {
             "queues.work_scorechallenge",
             "queues.ingest",
             "queues.supervise",
+            "queues.change_calendar",
             "jobs.view_job",
             "schedules.view_schedule",
             "audit.view_auditevent",

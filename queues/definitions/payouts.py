@@ -6,7 +6,7 @@ from datetime import timedelta
 
 from django.utils.translation import gettext_lazy as _
 
-from queues import Action, Advisory, Claim, Queue, Reason, acting, register
+from queues import Action, Advisory, Claim, Queue, Reason, Within, acting, register
 from queues.models import Payout
 
 
@@ -19,6 +19,7 @@ class Payouts(Queue):
     model = Payout
     score = "payout.release-risk-score"
     claim = Claim.required(lease=timedelta(hours=1), max_held=5)
+    due = (Within("check", hours=16, title=_("check"), stops=_("the decision")),)
     freshness = Advisory(_("Payouts are as recent as the last file that was loaded."))
     columns = ("reference", "beneficiary", "amount", "opened_at")
     filters = ("state", "currency")

@@ -6,7 +6,7 @@ from datetime import timedelta
 
 from django.utils.translation import gettext_lazy as _
 
-from queues import Action, Advisory, Claim, Queue, Reason, acting, register
+from queues import Action, Advisory, Claim, Queue, Reason, Within, acting, register
 from queues.models import AccountReview
 
 
@@ -18,6 +18,7 @@ class Reviews(Queue):
     title = _("Account reviews")
     model = AccountReview
     claim = Claim.optional(lease=timedelta(hours=1), max_held=5)
+    due = (Within("review", hours=24, title=_("review"), stops=_("the decision")),)
     freshness = Advisory(_("Reviews are as recent as the last delivery."))
     columns = ("reference", "holder", "country", "opened_at")
     filters = ("state", "country")

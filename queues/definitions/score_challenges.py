@@ -6,7 +6,7 @@ from datetime import timedelta
 
 from django.utils.translation import gettext_lazy as _
 
-from queues import Action, Advisory, Claim, Queue, Reason, challenging, register
+from queues import Action, Advisory, Claim, Queue, Reason, Within, challenging, register
 from queues.models import ScoreChallenge
 
 
@@ -18,6 +18,7 @@ class ScoreChallenges(Queue):
     title = _("Score challenges")
     model = ScoreChallenge
     claim = Claim.optional(lease=timedelta(hours=1), max_held=5)
+    due = (Within("answer", hours=16, title=_("answer"), stops=_("the answer of the rule's owner")),)
     freshness = Advisory(_("Challenges stand here at once."))
     columns = ("reference", "rule", "input", "why", "opened_at")
     filters = ("state", "rule", "input")

@@ -23,6 +23,15 @@ class UndoSeconds(Setting):
 
 
 @livesettings.register
+class CustomerDays(Setting):
+    """How long an item that waits for the customer sleeps, unless the customer writes, before it is looked at again."""
+
+    name = "queues.customer_days"
+    default, minimum, maximum = 7, 1, 92
+    unit = "days"
+
+
+@livesettings.register
 class RateDays(Setting):
     """How old a reference rate may be before every score that rests on it says so."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Iterator
-from dataclasses import astuple, dataclass, fields
+from dataclasses import asdict, astuple, dataclass, fields
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,7 @@ from backoffice import commands, sql
 from backoffice.commands import Actor, Outcome, command
 from backoffice.errors import Refusal
 from backoffice.tenants import scope
-from queues import scoring
+from queues import due_times, scoring
 from queues.base import queue_for
 from queues.ingest import decoding, spend
 from queues.models import Payout
@@ -96,7 +96,11 @@ def ingest_payouts(*, actor: Actor, file: str, sha256: str, currency: str, now: 
         raise Refusal("nothing-read", _("No file was read."))
     _run(sql.read(_SQL / "ingest_duplicates.sql"), {"duplicate": spend.DUPLICATE, "conflict": spend.CONFLICT})
     instant = datetime.fromisoformat(now)
-    bound = {"tenant": scope.current().pk, "currency": currency, "now": instant}
+    starts = _run(
+        "SELECT DISTINCT coalesce(opened_at, %(now)s) FROM pg_temp.ingest_buffer WHERE reason = ''", {"now": instant}
+    )
+    due = due_times.arriving(queue_for(Payout), [start for (start,) in starts])
+    bound = {"tenant": scope.current().pk, "currency": currency, "now": instant, **asdict(due), "open": Payout.OPEN[0]}
     accepted, credits, undated, first, last = _run(sql.read(_SQL / "ingest_load.sql"), bound)[0]
     if accepted:
         scoring.score_range(queue_for(Payout), first=first, last=last, now=instant)

@@ -60,8 +60,8 @@ def test_a_new_version_makes_every_score_due_and_says_what_it_changed(
     assert scoring.score_range(queue, first=item.pk, last=item.pk, now=NOW) == 1
     assert scoring.score_range(queue, first=item.pk, last=item.pk, now=NOW) == 0
     item.refresh_from_db()
-    assert item.score_version == 3
-    assert item.score_before["version"] == 2
+    assert item.score_version == rule.candidate.version
+    assert item.score_before["version"] == rule.version
     assert scoring.explain(item).changes == ("Age +40 → +24", "Evidence +20 → +10")
 
 
@@ -105,7 +105,7 @@ def test_a_challenge_is_work_for_the_rules_owner_and_both_sides_know_each_other(
 ) -> None:
     item, ann = disputed(tenant), make_person(name="Ann Archer")
     one = challenged(ann, item)
-    assert (one.rule, one.rule_version, one.stated) == ("dispute.urgency-score", 2, "evidence missing (+20)")
+    assert (one.rule, one.rule_version, one.stated) == ("dispute.urgency-score", 3, "evidence missing (+20)")
     assert (one.queue, one.item_id, one.challenged_by, one.reference) == ("disputes", item.pk, ann, item.reference)
     assert challenging.of(queue="disputes", item_id=item.pk) == [one]
     assert AuditEvent.objects.get(act="score.challenge").target == item.target

@@ -78,7 +78,7 @@ def test_the_statement_equals_the_rule_worked_out_by_hand(tenant: Tenant, items:
         points = urgency(item)
         assert [one["points"] for one in item.score_inputs] == points
         assert item.score == sum(points)
-        assert (item.score_rule, item.score_version, item.scored_at) == ("dispute.urgency-score", 2, NOW)
+        assert (item.score_rule, item.score_version, item.scored_at) == ("dispute.urgency-score", 3, NOW)
         assert scoring.explain(item).sentence.startswith(f"urgency {item.score}: {item.currency} ")
     assert scoring.score_range(queues.get("disputes"), first=first, last=last, now=NOW) == 0
 
