@@ -62,5 +62,6 @@ def to_minor(amount: Decimal, currency: str) -> int:
 def show(amount: Decimal, currency: str) -> str:
     """Write the amount for people in the active language: "EUR 1,900.00", "JPY 9,899"."""
     digits = minor_digits(currency)
-    number = number_format(amount.quantize(Decimal(1).scaleb(-digits)), decimal_pos=digits, force_grouping=True)
+    rounded = amount.quantize(Decimal(1).scaleb(-digits))
+    number = number_format(rounded or abs(rounded), decimal_pos=digits, force_grouping=True)
     return f"{currency} {number}"

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import timedelta
+from decimal import Decimal
 from typing import Any
 
 from django.db.models import F
 from django.db.models.functions import Now
 from django.utils.translation import gettext as _
 
-from backoffice import commands, jobs, stepup
+from backoffice import commands, jobs, money, stepup
 from backoffice.commands import Actor, Outcome, command
 from backoffice.errors import Refusal
 from backoffice.tenants.models import User
@@ -80,6 +81,7 @@ def confirm_plan(*, actor: Actor, plan_id: int, digest: str, step_up_id: int) ->
     action = actions.get(plan.action)
     if not person.has_perm(action.confirm_permission):
         raise Refusal("not-permitted", _("You may not confirm this."))
+    _require_room(action, plan)
     differences = differing.find(action=action, plan=plan, person_id=person.pk)
     if differences:
         raise PlanChanged(differences)
@@ -105,6 +107,19 @@ def require_confirmable(*, plan: Plan | None, person: User, digest: str) -> None
         raise Refusal("same-person", _("You gave the first code; another person has to give the second."))
     if plan.confirmed_by_id is not None and plan.requested_by_id == person.pk:
         raise Refusal("same-person", _("You made this plan; another person has to give the second code."))
+
+
+def _require_room(action: MoneyAction, plan: Plan) -> None:
+    """Refuse a plan whose totals pass the limits as they are now: they may have been lowered since the preview."""
+    for row in plan.totals:
+        currency, total = row["currency"], Decimal(row["total"])
+        limit = action.limits.get(currency)
+        if limit is None or total > limit.total:
+            words = _("%(total)s passes the limit of %(currency)s %(limit)s, as it is now. Make a new plan.")
+            shown = f"{limit.total:,}" if limit else "0"
+            raise Refusal(
+                "over-limit", words % {"total": money.show(total, currency), "currency": currency, "limit": shown}
+            )
 
 
 def _first_of_two(action: MoneyAction, plan: Plan, person: User) -> bool:

@@ -8,6 +8,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from decimal import Decimal
 
+from django.utils.translation import gettext as _
+
 from backoffice import money
 from backoffice.errors import Refusal
 from queues.models import QueueItem
@@ -31,7 +33,7 @@ def fact_of(item: QueueItem, line: Line) -> Fact:
     """Join an item and its line; refuse an amount that is not above zero or has more digits than its currency."""
     amount = money.exact(line.amount, line.currency)
     if amount <= 0:
-        raise Refusal("not-positive", "The amount is not above zero.")
+        raise Refusal("not-positive", _("The amount is not above zero."))
     return Fact(
         item_id=item.pk,
         reference=item.reference,

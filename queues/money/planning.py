@@ -29,6 +29,7 @@ from queues.money.digesting import Fact, digest_of, fact_of
 from queues.money.models import Plan
 
 _SQL = Path(__file__).parent / "sql"
+PAID = "paid"  # the state that a released item ends in
 
 
 @dataclass(frozen=True)
@@ -125,6 +126,8 @@ def sort(*, action: MoneyAction, items: list[QueueItem], person_id: int) -> Sort
 
 def fact_now(*, action: MoneyAction, item: Any, held: set[int]) -> Fact:
     """Return the item's line as it would be released now, or raise the Refusal that excludes it."""
+    if item.plan_id is not None and item.state == PAID:
+        raise Refusal("paid", _("It was paid already, by plan %d.") % item.plan_id)
     if item.plan_id is not None:
         raise Refusal("in-plan", _("It is in confirmed plan %d already.") % item.plan_id)
     if item.pk in held:
