@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import date, datetime, time, timedelta
+from datetime import UTC, date, datetime, time, timedelta
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -135,8 +135,11 @@ class FilterForm(forms.Form):
 
 
 def start_of(day: date, *, zone: ZoneInfo) -> datetime:
-    """Return the first instant of the day in the zone."""
-    return datetime.combine(day, time.min, tzinfo=zone)
+    """Return the first instant of the day in the zone, in UTC: a midnight that the clock skips or repeats has no equal.
+
+    Where it skips midnight the day begins as the clock moves; of two midnights it begins with the first.
+    """
+    return datetime.combine(day, time.min, tzinfo=zone).astimezone(UTC)
 
 
 def _day_field(label: Words, *, required: bool) -> forms.DateField:

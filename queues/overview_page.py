@@ -37,6 +37,7 @@ class QueueOverview(QueuePage):
             "title": _("%(queue)s: overview") % {"queue": self.queue.title},
             "queue": self.queue,
             "claims": self.queue.claims.mode is not ClaimMode.DISABLED,
+            "scored": self.queue.rule is not None,
             "standing": now,
             "ages": list(zip(labels, now.ages, strict=True)),
             "age_plot": plotting.columns(labels, [count.number for count in now.ages]),
@@ -55,6 +56,9 @@ class QueueOverview(QueuePage):
                 (_("To the first hold"), past.times.get("claimed")),
                 (_("To the decision"), past.times.get("decided")),
             ],
+            "tallied": past.tallied_to > past.since,
+            "age_said": _said_ages(labels, now),
+            "hour_said": _said_hours(hours, past),
             "lapsed_share": past.share("lapsed"),
             "skipped_share": past.share("skipped"),
             "lapsing": [
@@ -64,6 +68,31 @@ class QueueOverview(QueuePage):
             "zone": self.tenant.time_zone,
         }
         return self.page(context, template="queues/overview.html")
+
+
+def _said_ages(labels: list[str], now: overview.Standing) -> str:
+    """Describe the plot of the ages to who does not see it."""
+    most = max(range(len(labels)), key=lambda at: now.ages[at].number)
+    if not now.ages[most].number:
+        return _("Nothing is open.")
+    words = _("Columns for %(count)d bands of age. The most, %(most)s, are open for: %(band)s.")
+    return words % {"count": len(labels), "most": now.ages[most], "band": labels[most]} + " " + _beside()
+
+
+def _said_hours(hours: list[str], past: overview.Past) -> str:
+    """Describe the plot of arrivals and decisions to who does not see it."""
+    came = max(range(len(hours)), key=lambda at: past.hours[at][1])
+    went = max(range(len(hours)), key=lambda at: past.hours[at][2])
+    words = _(
+        "Two columns an hour for %(count)d hours. Most arrivals: %(came)d at %(came_at)s."
+        " Most decisions: %(went)d at %(went_at)s."
+    )
+    figures = {"came": past.hours[came][1], "came_at": hours[came], "went": past.hours[went][2], "went_at": hours[went]}
+    return words % {"count": len(hours), **figures} + " " + _beside()
+
+
+def _beside() -> str:
+    return _("The table beside it holds every figure.")
 
 
 def _hour(hour: datetime, zone: ZoneInfo) -> str:

@@ -1,4 +1,4 @@
--- What stands in the queue at this moment: open items by age, held, snoozed, the oldest. Every count walks
+-- What stands in the queue at this moment: open items by age, held, snoozed, not scored, the oldest. Every count walks
 -- one index and stops behind its cap. Held counts before snoozed, so that free + held + snoozed = open.
 WITH clock AS MATERIALIZED (
     SELECT clock_timestamp() AS instant
@@ -37,6 +37,13 @@ SELECT (SELECT array_agg((SELECT count(*)
                    AND snoozed_until IS NOT NULL
                    AND snoozed_until > clock.instant
                    AND (lease_until IS NULL OR lease_until <= clock.instant)
+                 LIMIT %(cap)s + 1) AS counted),
+       (SELECT count(*)
+          FROM (SELECT 1
+                  FROM {items}
+                 WHERE tenant_id = %(tenant)s
+                   AND state = ANY(%(open)s)
+                   AND score IS NULL
                  LIMIT %(cap)s + 1) AS counted),
        (SELECT min(opened_at)
           FROM {items}
