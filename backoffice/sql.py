@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import psycopg
-from django.db import connection
+from django.db import DEFAULT_DB_ALIAS, connections
 from django.db.migrations import RunSQL
 from psycopg.rows import namedtuple_row
 
@@ -28,16 +28,17 @@ def prepared(text: str, values: Mapping[str, Any]) -> list[Any]:
     For what runs so often that planning it anew, as Django's own cursors do, would cost more than running
     it; its text must be one of few. Return the rows as named tuples, none for a statement without rows.
     """
-    connection.ensure_connection()
-    connection.validate_no_broken_transaction()
-    opened = connection.connection
-    with connection.wrap_database_errors, psycopg.Cursor(opened, row_factory=namedtuple_row) as cursor:
+    django = connections[DEFAULT_DB_ALIAS]
+    django.ensure_connection()
+    django.validate_no_broken_transaction()
+    opened = django.connection
+    with django.wrap_database_errors, psycopg.Cursor(opened, row_factory=namedtuple_row) as cursor:
         kept, opened.prepare_threshold = opened.prepare_threshold, 0  # None, Django's, would refuse to prepare
         try:
             cursor.execute(text.encode(), values)
-            return cursor.fetchall() if cursor.description is not None else []
         finally:
             opened.prepare_threshold = kept
+        return cursor.fetchall() if cursor.pgresult and cursor.pgresult.nfields else []
 
 
 class TenantRowSecurity(RunSQL):

@@ -1,6 +1,6 @@
 """Score items: compile a rule to one statement, write only the rows that change, say why in words.
 
-The statement is UPDATE ... FROM (the rule's SELECT) over a range of keys; a row is written only where
+The statement is one UPDATE over a range of keys, without a join; a row is written only where
 what the rule reads of it, or the rule's version, differs from what the last scoring read: a hash of
 that stands beside the score, so a row that did not change costs one comparison. Batches keep each row
 lock short; time enters in whole units, so a second run at the same `now` writes nothing.
@@ -13,8 +13,19 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from django.db import connection, models
-from django.db.models import BigIntegerField, BooleanField, F, Func, JSONField, TextField, Value
+from django.db import connection
+from django.db.models import (
+    BigIntegerField,
+    BooleanField,
+    Case,
+    DateTimeField,
+    F,
+    Func,
+    JSONField,
+    TextField,
+    Value,
+    When,
+)
 from django.db.models.functions import Cast
 from django.utils.translation import gettext as _
 from psycopg import sql as names
@@ -29,8 +40,10 @@ from queues.models import QueueItem
 from queues.models.item import open_items
 
 BATCH = 10_000
-_FRESH = ("pk", "fresh_score", "fresh_inputs", "fresh_seen")
-_DUE = "({0} IS DISTINCT FROM {1} OR {2} <= {3}::timestamptz)"
+# What the rule read of it differs, or another rule gave the score, or the score that somebody set has ended.
+_DUE = (
+    "({0} IS DISTINCT FROM {1} OR {2} IS DISTINCT FROM {3} OR ({4} <= {5}::timestamptz AND {6} IS DISTINCT FROM {7}))"
+)
 _SQL = Path(__file__).parent / "sql"
 
 
@@ -94,41 +107,43 @@ def rescore_batch(*, actor: Actor, queue: str, first: int, last: int, now: str) 
 
 
 def score_range(listed: Queue, *, first: int, last: int, now: datetime, decided: bool = False) -> int:
-    """Score the items from `first` to `last` inside the caller's transaction; the open, or `decided` too."""
+    """Score the items from `first` to `last` inside the caller's transaction; the open, or `decided` too.
+
+    A score that somebody set stays until it ends; what the rule gives is kept beside it all the same.
+    """
     rule = listed.rule
     if rule is None:
         return 0
     rows = listed.model.objects.filter(pk__gte=first, pk__lte=last)
     if not decided:
         rows = rows.filter(open_items(listed.model))
-    seen = _seen(rule, now)
-    due = Written(_DUE, F("score_seen"), seen, F("override_until"), Value(now), output_field=BooleanField())
-    chosen = compiled(rule, rows.filter(due), now=now).annotate(fresh_seen=seen).values_list(*_FRESH)
-    fresh, params = chosen.query.sql_with_params()
-    table = listed.model._meta.db_table
-    text = names.SQL(sql.read(_SQL / "rescore.sql")).format(items=names.Identifier(table))
-    # The SELECT is Django's own text with its values apart; it takes the place of one marked line.
-    statement = text.as_string(connection.connection).replace("/* the rule's SELECT */", fresh)
-    bound = (*params, now, rule.version, rule.name, rule.version, now, scope.current().pk, first, last)
-    bound = (*bound, rule.name, rule.version, now)
-    with connection.cursor() as cursor:
-        # A range of a table that was just filled looks like one row to the planner, and a nested loop
-        # over 10,000 rows and 10,000 scores takes minutes. A hash join suits every size.
-        cursor.execute("SET LOCAL enable_nestloop = off")
-        cursor.execute(statement, bound)
-        changed = cursor.rowcount
-        cursor.execute("SET LOCAL enable_nestloop = on")
-        return changed
-
-
-def compiled(rule: ScoreRule, rows: models.QuerySet[Any], *, now: datetime) -> models.QuerySet[Any, Any]:
-    """Return the rule as a SELECT of id, score and inputs over these rows."""
-    inputs = Func(*[_stored(one, now) for one in rule.inputs], function="jsonb_build_array", output_field=JSONField())
+    given, seen, instant = total(rule, now=now), _seen(rule, now), Value(now, DateTimeField())
+    due = (F("score_seen"), seen, F("score_rule"), Value(rule.name), F("override_until"), instant, F("score"), given)
+    before = Func(
+        *(Value("inputs"), F("score_inputs"), Value("version"), F("score_version"), Value("at"), F("scored_at")),
+        function="jsonb_build_object",
+        output_field=JSONField(),
+    )
     return (
         rows.order_by()
-        .annotate(fresh_score=total(rule, now=now), fresh_inputs=inputs)
-        .values_list("pk", "fresh_score", "fresh_inputs")
+        .filter(Written(_DUE, *due, output_field=BooleanField()))
+        .update(
+            score=Case(When(override_until__gt=instant, then=F("override_score")), default=given),
+            score_before=Case(
+                When(scored_at__isnull=True, then=None), When(score_seen=seen, then=F("score_before")), default=before
+            ),
+            score_inputs=inputs_of(rule, now=now),
+            score_seen=seen,
+            score_rule=rule.name,
+            score_version=rule.version,
+            scored_at=now,
+        )
     )
+
+
+def inputs_of(rule: ScoreRule, *, now: datetime) -> Func:
+    """Return the rule's inputs with their values and points as one JSON expression."""
+    return Func(*[_stored(one, now) for one in rule.inputs], function="jsonb_build_array", output_field=JSONField())
 
 
 def total(rule: ScoreRule, *, now: datetime) -> Any:

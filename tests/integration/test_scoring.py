@@ -103,8 +103,8 @@ def test_steps_look_ups_and_hours_compile_too(tenant: Tenant) -> None:
             opened_at=NOW - timedelta(hours=hours),
             claim_token=token,
         )
-    rows = scoring.compiled(Some(), Dispute.objects.order_by("pk"), now=NOW)
-    assert [score for _id, score, _inputs in sorted(rows)] == [0 + 7 + 0, 5 + 1 + 3, 9 + 2 + 10]
+    rows = Dispute.objects.order_by("pk").annotate(given=scoring.total(Some(), now=NOW))
+    assert [row.given for row in rows] == [0 + 7 + 0, 5 + 1 + 3, 9 + 2 + 10]
 
 
 def test_a_rescore_touches_the_open_items_of_its_tenant_in_batches(
