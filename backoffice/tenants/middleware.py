@@ -16,7 +16,7 @@ from django.utils import timezone, translation
 from django.views.defaults import page_not_found
 
 from backoffice.tenants import scope
-from backoffice.tenants.models import Membership, Tenant
+from backoffice.tenants.models import Tenant
 
 _TENANT_PATH = re.compile(r"^/t/(?P<slug>[-a-zA-Z0-9_]+)(?P<rest>/.*)?$")
 
@@ -38,7 +38,7 @@ class TenantMiddleware:
         if tenant is None:
             return page_not_found(request, Http404())
         with scope.open(tenant):
-            if not Membership.objects.filter(user_id=request.user.pk, active=True).exists():
+            if request.user.roles_here() is None:
                 return page_not_found(request, Http404())
             return self._under_prefix(request, tenant, match["slug"], match["rest"] or "/")
 

@@ -126,15 +126,18 @@ class User(AbstractBaseUser):
         return self.is_active and any(p.startswith(f"{app_label}.") for p in self.permissions())
 
     def permissions(self) -> frozenset[str]:
-        """Return the permissions of this person in the open tenant, read once per scope and instance."""
+        """Return the permissions of this person in the open tenant; none without a scope."""
         try:
-            tenant = scope.current()
+            return roles.permissions(self.roles_here() or [])
         except NoTenantScope:
             return frozenset()
-        known: dict[int, frozenset[str]] = self.__dict__.setdefault("_permissions", {})
+
+    def roles_here(self) -> list[str] | None:
+        """Return this person's roles in the open tenant, None for no member; read once per scope and instance."""
+        tenant = scope.current()
+        known: dict[int, list[str] | None] = self.__dict__.setdefault("_roles", {})
         if tenant.pk not in known:
-            held = Membership.objects.filter(user=self, active=True).values_list("roles", flat=True).first()
-            known[tenant.pk] = roles.permissions(held or [])
+            known[tenant.pk] = Membership.objects.filter(user=self, active=True).values_list("roles", flat=True).first()
         return known[tenant.pk]
 
 

@@ -5,6 +5,8 @@ A permission that is named here and asked nowhere, or asked and granted to nobod
 
 from __future__ import annotations
 
+from functools import cache
+
 STAFF, SUPERVISOR, FINANCE = "staff", "supervisor", "finance"
 ANALYST, AUDITOR, OPERATOR = "analyst", "auditor", "operator"
 
@@ -87,4 +89,10 @@ ROLE_PERMISSIONS = {role: granted | OWN for role, granted in ROLE_PERMISSIONS.it
 
 def permissions(roles: list[str] | tuple[str, ...]) -> frozenset[str]:
     """Join the permissions of these roles."""
+    return _joined(tuple(roles))
+
+
+@cache
+def _joined(roles: tuple[str, ...]) -> frozenset[str]:
+    """Join them once: a page asks for its reader's permissions dozens of times."""
     return frozenset().union(*(ROLE_PERMISSIONS[role] for role in roles))
