@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 from django.db import models
 from django.db.models import F, Q
 from django.db.models.functions import Now
 
 from backoffice.tenants.models import TenantModel
+
+# Planning comes to an instant within a second; what it comes to later than this was missed, and caught up.
+LATE = timedelta(seconds=5)
 
 
 class Schedule(TenantModel):
@@ -100,6 +103,12 @@ class Occurrence(TenantModel):
     def identity(self) -> str:
         """The idempotency scope of everything this occurrence dispatches."""
         return identity(schedule_id=self.schedule_id, scheduled_at=self.scheduled_at)
+
+    @property
+    def late(self) -> timedelta | None:
+        """How long after its instant the scheduler came to it, when that was longer than planning ever takes."""
+        behind = self.created_at - self.scheduled_at
+        return behind if not self.manual and behind >= LATE else None
 
 
 class Misfire(TenantModel):
