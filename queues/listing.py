@@ -7,32 +7,28 @@ one range of the index, and a page asks for the next stretch only while it is no
 
 from __future__ import annotations
 
-import base64
-import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Any
 
 from django.db import connection
-from django.db.models import F, Q, QuerySet
+from django.db.models import Q, QuerySet
 from django.utils.formats import number_format
 from psycopg import sql as names
 
 from backoffice import sql
 from backoffice.tenants import scope
 from backoffice.tenants.models import User
-from queues import clocks, searching
+from queues import clocks, due_filter, finding, ordering
 from queues.base import Queue
 from queues.models import QueueItem
-from queues.models.item import list_order, open_items
+from queues.models.item import open_items
 
 PAGE = 50
 COUNT_CAP = 10_000
 _KNOWN = 40
 _SQL = Path(__file__).parent / "sql"
-_LAST_FIRST = [F("score").asc(nulls_first=True), "-opened_at", "-id"]
 
 
 @dataclass(frozen=True)
@@ -59,19 +55,34 @@ class Count:
 def matching(*, queue: Queue, filters: Mapping[str, str], person: User | None = None) -> QuerySet[QueueItem]:
     """Return the items that the filters let through, unordered.
 
-    Known filters are the queue's own, `q` (search) and `claim` ("mine", "held", "free", "snoozed"); others are
-    ignored. Without `state` these are the open items.
+    Known filters are the queue's own, `q` (search), `claim` ("mine", "held", "free", "snoozed") and `due`
+    (queues/due_filter.py); others are ignored. Without `state` these are the open items.
     """
-    wanted = {name: value.replace("\x00", "").strip()[:200] for name, value in filters.items() if value}
+    rows = _plain(queue, filters, person)
+    text = _searched(filters)
+    return rows.filter(finding.condition(queue=queue, text=text)) if text else rows
+
+
+def _plain(queue: Queue, filters: Mapping[str, str], person: User | None) -> QuerySet[QueueItem]:
+    """Return what the filters but the search let through."""
+    wanted = {name: _clean(value) for name, value in filters.items() if value}
     rows: QuerySet[QueueItem] = queue.model.objects.all()
     if "state" not in wanted or "state" not in queue.filters:
         rows = rows.filter(open_items(queue.model))
     rows = rows.filter(**{name: value for name, value in wanted.items() if name in queue.filters})
-    if text := wanted.get("q"):
-        rows = rows.filter(searching.found(model=queue.model, text=text))
     if person is not None and wanted.get("claim") in _CLAIMS:
         rows = rows.filter(_CLAIMS[wanted["claim"]](person, clocks.database_now()))
+    if wanted.get(due_filter.NAME):
+        rows = rows.filter(due_filter.condition(queue, wanted[due_filter.NAME], now=clocks.database_now()))
     return rows
+
+
+def _searched(filters: Mapping[str, str]) -> str:
+    return _clean(filters.get("q", ""))
+
+
+def _clean(value: str) -> str:
+    return value.replace("\x00", "").strip()[:200]
 
 
 _CLAIMS = {
@@ -87,7 +98,10 @@ _CLAIMS = {
 
 def count(*, queue: Queue, filters: Mapping[str, str], person: User | None = None, cap: int = COUNT_CAP) -> Count:
     """Count what matches, up to the cap."""
-    number = matching(queue=queue, filters=filters, person=person)[: cap + 1].count()
+    rows = _plain(queue, filters, person)
+    if text := _searched(filters):
+        return Count(*finding.count(rows=rows, search=finding.Search(queue, text), cap=cap))
+    number = rows[: cap + 1].count()
     return Count(min(number, cap), number > cap)
 
 
@@ -113,72 +127,39 @@ def page(
 ) -> Page:
     """Return the page after, or before, a key of an earlier page; the first page without a usable key."""
     # The holders come by a query of their own: a join lets a planner without fresh statistics sort the whole table.
-    rows = matching(queue=queue, filters=filters, person=person).prefetch_related("claim_holder")
-    key = _read_key(after or before)
+    rows = _plain(queue, filters, person).prefetch_related("claim_holder")
+    search = finding.Search(queue, text) if (text := _searched(filters)) else None
+    order = ordering.of(filters)
+    key = order.read_key(after or before)
     back = bool(before and not after and key)
-    found = _take(rows, key, size + 1, back=back)
+    found = _take(rows, order, key, size + 1, back=back, search=search)
     more = len(found) > size
     items = list(reversed(found[:size])) if back else found[:size]
     return Page(
         items=items,
-        after=_write_key(items[-1]) if items and (more or back) else "",
-        before=_write_key(items[0]) if items and (more if back else key is not None) else "",
+        after=order.write_key(items[-1]) if items and (more or back) else "",
+        before=order.write_key(items[0]) if items and (more if back else key is not None) else "",
         as_of=clocks.database_now(),
     )
 
 
-def _take(rows: QuerySet[QueueItem], key: _Key | None, wanted: int, *, back: bool) -> list[QueueItem]:
-    order = _LAST_FIRST if back else list_order()
+def _take(
+    rows: QuerySet[QueueItem],
+    order: ordering.Order,
+    key: ordering.Key | None,
+    wanted: int,
+    *,
+    back: bool,
+    search: finding.Search | None,
+) -> list[QueueItem]:
+    sorting = order.back if back else order.along
+    stretches = order.stretches(key, back=back)
+    if search is not None:
+        return finding.take(rows=rows, stretches=stretches, order=sorting, search=search, wanted=wanted)
     found: dict[int, QueueItem] = {}
-    for stretch in _stretches(key, back=back):
-        for item in rows.filter(stretch).order_by(*order)[: wanted - len(found)]:
+    for stretch in stretches:
+        for item in rows.filter(stretch).order_by(*sorting)[: wanted - len(found)]:
             found.setdefault(item.pk, item)
         if len(found) >= wanted:
             break
     return list(found.values())
-
-
-def _stretches(key: _Key | None, *, back: bool) -> Iterator[Q]:
-    """Yield the ranges of the index that follow, or precede, the key; each in list order."""
-    if key is None:
-        yield Q()
-        return
-    score, opened_at, pk = key
-    side, edge = ("lt", "lte") if back else ("gt", "gte")
-    ties = Q(**{f"opened_at__{edge}": opened_at}) & (Q(**{f"opened_at__{side}": opened_at}) | Q(**{f"id__{side}": pk}))
-    if score is None:
-        yield Q(score__isnull=True) & ties
-        if back:
-            yield Q(score__isnull=False)
-        return
-    yield Q(score=score) & ties
-    if back:
-        yield Q(score__gt=score)
-    else:
-        yield Q(score__lt=score)
-        yield Q(score__isnull=True)
-
-
-_Key = tuple[int | None, datetime, int]
-
-
-def _write_key(item: QueueItem) -> str:
-    plain = json.dumps([item.score, item.opened_at.isoformat(), item.pk])
-    return base64.urlsafe_b64encode(plain.encode()).decode().rstrip("=")
-
-
-def _read_key(text: str) -> _Key | None:
-    """Read a key from an address; None for one that nobody could have been given."""
-    try:
-        plain = base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
-        score, opened_at, pk = json.loads(plain)
-        instant = datetime.fromisoformat(opened_at)
-    except (ValueError, TypeError):
-        return None
-    if instant.tzinfo is None or not _whole(pk) or not (score is None or _whole(score)):
-        return None
-    return score, instant, pk
-
-
-def _whole(number: Any) -> bool:
-    return isinstance(number, int) and not isinstance(number, bool) and -(2**31) <= number < 2**63

@@ -4,7 +4,7 @@ import django.contrib.postgres.indexes
 import django.db.models.deletion
 import django.db.models.functions.text
 from django.conf import settings
-from django.contrib.postgres.operations import BtreeGinExtension, TrigramExtension
+from django.contrib.postgres.operations import BtreeGinExtension, TrigramExtension, UnaccentExtension
 from django.db import migrations, models
 
 from backoffice.sql import TenantRowSecurity
@@ -22,6 +22,7 @@ class Migration(migrations.Migration):
     operations = [
         TrigramExtension(),
         BtreeGinExtension(),
+        UnaccentExtension(),
         migrations.CreateModel(
             name='SearchText',
             fields=[

@@ -19,7 +19,7 @@ from django.test import Client, override_settings
 
 from backoffice.tenants import scope
 from backoffice.tenants.models import Tenant
-from queues import listing
+from queues import listing, ordering
 from queues.base import Queue, queues
 from queues.models import Payout
 from tests import factories
@@ -122,12 +122,12 @@ def _page(tenant: Tenant, queue: Queue, filters: dict[str, str], after: str) -> 
 
 def _key_in_the_middle(rows: int) -> str:
     item = Payout.objects.filter(state="pending", score=50).order_by("opened_at", "id")[rows // 202 :][:1].get()
-    return listing._write_key(item)
+    return ordering.BY_SCORE.write_key(item)
 
 
-def _fetch(client: Client, path: str) -> Callable[[], None]:
+def _fetch(client: Client, path: str, asked: dict[str, str] | None = None) -> Callable[[], None]:
     def fetch() -> None:
-        response = client.get(path)
+        response = client.get(path, asked)
         assert response.status_code == 200, (path, response.status_code)
 
     return fetch

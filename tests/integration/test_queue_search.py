@@ -9,7 +9,7 @@ import pytest
 
 from backoffice.tenants import scope
 from backoffice.tenants.models import Tenant
-from queues import listing, searching
+from queues import finding, listing, searching
 from queues.base import Queue, queues
 from queues.models import Payout, SearchText
 from tests.making_items import make_dispute, make_payouts, make_review
@@ -31,6 +31,17 @@ def _found(text: str, queue: str = "payouts", **filters: str) -> list[str]:
         ("P-00005", ["Northwind Traders"]),
         ("no", ["Northwind Traders"]),
         ("<Build", ["Bright & Sons <Builders>"]),
+        ("<", ["Bright & Sons <Builders>"]),
+        ("zoe", ["Café Zoë & Söhne GmbH"]),
+        ("sohne CAFE", ["Café Zoë & Söhne GmbH"]),
+        ("Zoe\u0308", ["Café Zoë & Söhne GmbH"]),
+        ("Ｚｏｅ", ["Café Zoë & Söhne GmbH"]),
+        ("式会", ["東京商事株式会社"]),
+        ("traders north", ["Northwind Traders"]),
+        ("traders zoe", []),
+        ("love 1900", ["Ada Lovelace Ltd"]),
+        ("love 1901", []),
+        ("\u0301", []),
         ("1900", ["Ada Lovelace Ltd"]),
         ("1,900.00", ["Ada Lovelace Ltd"]),
         ("1.900,00", ["Ada Lovelace Ltd"]),
@@ -70,7 +81,8 @@ def test_every_queue_enters_what_it_searches(tenant: Tenant, superuser: Any) -> 
 def test_a_common_word_finds_the_same_while_the_list_is_walked(tenant: Tenant, monkeypatch: pytest.MonkeyPatch) -> None:
     make_payouts(tenant=tenant, count=12)
     known = [_found(text) for text in ("love", "1900", "P-0", "zzz")]
-    monkeypatch.setattr(searching, "FEW", 0)
+    monkeypatch.setattr(finding, "FEW", 0)
+    monkeypatch.setattr(finding, "NEAR", 3)
     assert [_found(text) for text in ("love", "1900", "P-0", "zzz")] == known
     assert [len(found) for found in known] == [2, 2, 12, 0]
 
