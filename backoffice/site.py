@@ -22,6 +22,7 @@ PAGES = [
     (_("Reports"), "reports", "reports.request"),
     (_("Jobs"), "jobs", "jobs.view_job"),
     (_("Schedules"), "schedules", "schedules.view_schedule"),
+    (_("Working hours"), "calendar", "queues.change_calendar"),
     (_("People"), "people", "tenants.manage_people"),
     (_("Settings"), "settings", "livesettings.change_setting"),
     (_("Codes"), "devices", "stepup.own_device stepup.issue_code"),

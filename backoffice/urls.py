@@ -23,6 +23,7 @@ urlpatterns = [
     path("me/", people_pages.Me.as_view(), name="me"),
     path("", people.Home.as_view(), name="home"),
     path("queues/", include("queues.urls")),
+    path("calendar/", include("queues.calendar_urls")),
     path("plans/", include("queues.money.urls")),
     path("devices/", include("backoffice.stepup.urls")),
     path("exports/", include("exports.urls")),

@@ -36,11 +36,11 @@ def current() -> Calendar:
 
 def kept() -> Kept:
     """Read the open tenant's calendar; who has none works from Monday to Friday, 9 to 17, in the tenant's zone."""
-    zone = _zone(scope.current().time_zone)
+    in_zone = zone()
     row = WorkingCalendar.objects.first()
     holidays = list(Holiday.objects.order_by("day").values_list("day", "name"))
-    hours = working_time.weekdays(zone).hours if row is None else read(row.hours)
-    calendar = Calendar(zone, hours, frozenset(day for day, _name in holidays))
+    hours = working_time.weekdays(in_zone).hours if row is None else read(row.hours)
+    calendar = Calendar(in_zone, hours, frozenset(day for day, _name in holidays))
     return Kept(calendar, row.version if row else 0, holidays)
 
 
@@ -55,8 +55,9 @@ def digest(calendar: Calendar, *more: Any) -> str:
     return hashlib.sha256(json.dumps(parts, default=str).encode()).hexdigest()
 
 
-def _zone(name: str) -> str:
-    """Return the zone; UTC for a name that the pinned zone data does not hold, which the calendar's page then shows."""
+def zone() -> str:
+    """Return the open tenant's zone; UTC for a name that the pinned zone data does not hold, as the page then shows."""
+    name = scope.current().time_zone
     try:
         zones.load(name)
     except InvalidTiming:

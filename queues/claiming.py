@@ -23,7 +23,7 @@ from backoffice.commands import Actor, Outcome, command
 from backoffice.errors import NotPermitted, Refusal
 from backoffice.tenants import scope
 from backoffice.tenants.models import User
-from queues import narrowing, wording
+from queues import narrowing, ordering, wording
 from queues.base import ClaimMode, Queue, queues
 from queues.clocks import database_now as database_now  # the clock of every claim
 from queues.models.item import QueueItem
@@ -78,8 +78,9 @@ def claim_next_item(*, actor: Actor, queue: str, filters: dict[str, str] | None 
     listed, person = may_claim(actor, queue)
     lock_membership(listed, person)
     narrowed, values = narrowing.condition(queue=listed, filters=filters or {}, person=person)
+    order = ordering.of(filters or {})
     for _attempt in range(_RETRIES):
-        if row := run("claim_next.sql", listed, person, narrowed=narrowed, **values):
+        if row := run("claim_next.sql", listed, person, narrowed=narrowed, order=order, **values):
             return outcome(listed, row)
         refuse_past_cap(listed, person)
         standing = wording.Standing(*(run("standing.sql", listed, person, narrowed=narrowed, **values) or ()))
@@ -169,7 +170,13 @@ def refuse_past_cap(listed: Queue, person: User, *, besides: int | None = None, 
 
 
 def run(
-    file: str, listed: Queue, person: User, *, narrowed: names.Composable = _WIDE, **values: Any
+    file: str,
+    listed: Queue,
+    person: User,
+    *,
+    narrowed: names.Composable = _WIDE,
+    order: ordering.Order = ordering.BY_SCORE,
+    **values: Any,
 ) -> tuple[Any, ...] | None:
     """Run one statement over the queue's table in the open tenant; return its first row."""
     claims = listed.claims
@@ -182,11 +189,11 @@ def run(
         "max_held": claims.max_held,
         **values,
     }
-    if narrowed is _WIDE:
+    if narrowed is _WIDE and order is ordering.BY_SCORE:
         rows = sql.prepared(_plain(file, listed.model), bound)
         return rows[0] if rows else None
     with connection.cursor() as cursor:
-        cursor.execute(statement(file, listed.model, narrowed), bound)
+        cursor.execute(statement(file, listed.model, narrowed, order), bound)
         return cursor.fetchone()
 
 
@@ -196,7 +203,12 @@ def _plain(file: str, model: type[QueueItem]) -> str:
     return statement(file, model, _WIDE)
 
 
-def statement(file: str, model: type[QueueItem], narrowed: names.Composable = _WIDE) -> str:
+def statement(
+    file: str,
+    model: type[QueueItem],
+    narrowed: names.Composable = _WIDE,
+    order: ordering.Order = ordering.BY_SCORE,
+) -> str:
     """Compose a statement over the model's table.
 
     The model's open states are written out: with a parameter in their place a prepared plan could not
@@ -204,7 +216,11 @@ def statement(file: str, model: type[QueueItem], narrowed: names.Composable = _W
     """
     open_states = names.SQL(", ").join(names.Literal(state) for state in model.OPEN)
     composed = names.SQL(sql.read(_SQL / file)).format(
-        items=names.Identifier(model._meta.db_table), open=open_states, narrowed=narrowed
+        items=names.Identifier(model._meta.db_table),
+        open=open_states,
+        narrowed=narrowed,
+        order=order.sql,
+        aside=order.aside,
     )
     return composed.as_string(None)
 

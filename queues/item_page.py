@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 from backoffice.audit import recording
 from backoffice.pages import new_key
 from backoffice.tenants.models import User
-from queues import handing, relating, score_page, setting_aside, showing, undoing
+from queues import due_words, handing, relating, score_page, setting_aside, showing, undoing
 from queues.base import Action, ClaimMode, Queue, Reason
 from queues.models import QueueItem
 
@@ -77,6 +77,7 @@ def context(
         "timeline_more": len(events) > TIMELINE,
         "decisions": decisions,
         "blocked": _blocked_words(queue, held) if any(one.blocked for one in decisions) else "",
+        **due_words.panel(queue, item, now=now),
         **score_page.context(queue, item, person, now, works),
         **_beside(queue, item, person, now, works, mine, held),
     }
@@ -100,7 +101,7 @@ def _beside(
         "colleagues": [one for one in people if one.pk != person.pk] if hands else [],
         "supervises": supervises,
         "movable_to": [one for one in people if not (held and one.pk == item.claim_holder_id)] if supervises else [],
-        "undoable": undoing.undoable(queue, item, person, now=now) if works and not item.is_open else None,
+        "undoable": undoing.undoable(queue, item, person, now=now) if works and _may_undo(queue, item) else None,
         "may_reopen": works and not item.is_open and not item.takes_effect and not queue.actions_for(item),
         "twins": relating.twins(queue=queue, item=item),
         "related": relating.related(queue=queue, item=item, person=person),
@@ -130,6 +131,11 @@ def _decisions(
         )
         for action in offered
     ]
+
+
+def _may_undo(queue: Queue, item: QueueItem) -> bool:
+    """Say whether there can be something to undo: a decision, or what is noted on an open item."""
+    return not item.is_open or any(not action.decides for action in queue.actions)
 
 
 def _may_decide(queue: Queue, action: Action, item: QueueItem, mine: bool, held: bool) -> bool:

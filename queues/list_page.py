@@ -18,7 +18,7 @@ from backoffice import livesettings
 from backoffice.pages import new_key
 from backoffice.templatetags.show import span
 from backoffice.tenants.models import User
-from queues import listing, score_page, scoring, showing
+from queues import due_filter, due_words, listing, ordering, score_page, scoring, showing
 from queues.base import Bounded, ClaimMode, Queue
 from queues.models import QueueItem
 from queues.money.base import actions
@@ -60,6 +60,7 @@ class Row:
     sentence: str
     score_class: str
     by_hand: str
+    due: due_words.Due | None
     held: bool
     mine: bool
     asleep: bool
@@ -70,11 +71,18 @@ class Row:
 def filters_of(*, queue: Queue, query: Mapping[str, str]) -> dict[str, str]:
     """Return the address's known filters that say something, cleaned and bounded."""
     wanted: dict[str, str] = {}
-    for name in ("q", *queue.filters, "claim"):
+    for name in ("q", *queue.filters, "claim", *_due_parts(queue)):
         text = query.get(name, "").replace("\x00", "").strip()[:LONGEST]
-        if text:
+        if text and text in _due_parts(queue).get(name, (text,)):
             wanted[name] = text.upper() if _is_code(queue, name) else text
     return wanted
+
+
+def _due_parts(queue: Queue) -> dict[str, tuple[str, ...]]:
+    """Return the parts of the address that are about due times, with the values that they may have."""
+    if not queue.due:
+        return {}
+    return {due_filter.NAME: (*due_filter.TIMED, due_filter.NONE), ordering.SORT: ("due",)}
 
 
 def chosen_columns(*, queue: Queue, query: Mapping[str, str]) -> list[str]:
@@ -125,7 +133,9 @@ def context(*, queue: Queue, person: User, query: Mapping[str, str], works: bool
         "query": wanted.get("q", ""),
         "search_hint": " · ".join(showing.label(queue.model, name).lower() for name in queue.search),
         "filters": _filters(queue, wanted),
-        "filtered": bool(wanted),
+        "filtered": bool(wanted.keys() - {ordering.SORT}),
+        "timed": bool(queue.due),
+        "by_due": ordering.of(wanted) is ordering.BY_DUE,
         "columns": [_heading(queue, name) for name in columns],
         "column_choice": [
             {**_heading(queue, name), "chosen": name in columns, "fixed": name == columns[0]}
@@ -148,7 +158,8 @@ def _count(queue: Queue, wanted: dict[str, str], person: User, page: listing.Pag
     """Count what matches. A list of one page is its own count; a filter that has no index counts less far."""
     if not page.after and not page.before:
         return listing.Count(len(page.items), capped=False)
-    cap = listing.COUNT_CAP if set(wanted) <= {"state"} else FILTERED_CAP
+    indexed = {"state", due_filter.NAME, ordering.SORT}
+    cap = listing.COUNT_CAP if set(wanted) <= indexed else FILTERED_CAP
     return listing.count(queue=queue, filters=wanted, person=person, cap=cap)
 
 
@@ -162,13 +173,22 @@ def _is_code(queue: Queue, name: str) -> bool:
 
 def _filters(queue: Queue, wanted: dict[str, str]) -> list[Filter]:
     found = [_filter(queue, name, wanted.get(name, "")) for name in queue.filters]
+    if queue.due:
+        found.append(_closed(due_filter.NAME, _("Due"), [("", _("Any")), *due_filter.choices()], wanted))
+        # What is filtered by its due time stands in that order, whatever is chosen here.
+        sorts = [("", _("Score") if queue.rule else _("Oldest first")), ("due", _("Due time"))]
+        shown = {ordering.SORT: "due"} if ordering.of(wanted) is ordering.BY_DUE else {}
+        found.append(_closed(ordering.SORT, _("Order"), sorts, shown))
     if queue.claims.mode is not ClaimMode.DISABLED:
         choices = [("", _("Any")), ("free", _("Free")), ("held", _("Held")), ("mine", _("Held by me"))]
         choices.append(("snoozed", _("Snoozed")))
-        value = wanted.get("claim", "")
-        options = [Option(one, label, one == value) for one, label in choices]
-        found.append(Filter("claim", _("Claim"), value, options, closed=True))
+        found.append(_closed("claim", _("Claim"), choices, wanted))
     return found
+
+
+def _closed(name: str, label: str, choices: list[tuple[str, str]], wanted: Mapping[str, str]) -> Filter:
+    value = wanted.get(name, "")
+    return Filter(name, label, value, [Option(one, words, one == value) for one, words in choices], closed=True)
 
 
 def _filter(queue: Queue, name: str, value: str) -> Filter:
@@ -222,6 +242,7 @@ def _row(
         else "",
         score_class=showing.score_class(item.score, most),
         by_hand=score_page.by_hand(item, now=now),
+        due=due_words.due(queue, item, now=now),
         held=held,
         mine=held and item.claim_holder_id == person.pk,
         asleep=item.is_open and not held and item.snoozed_until is not None and item.snoozed_until > now,
@@ -231,7 +252,7 @@ def _row(
 
 
 def _found(queue: Queue, wanted: dict[str, str], count: listing.Count) -> str:
-    if wanted:
+    if wanted.keys() - {ordering.SORT}:
         return ngettext("%(count)s match", "%(count)s match", count.number) % {"count": count}
     return ngettext("%(count)s waiting", "%(count)s waiting", count.number) % {"count": count}
 
@@ -264,7 +285,7 @@ def _planning(queue: Queue, person: User, wanted: dict[str, str]) -> dict[str, A
 
 
 def _empty(queue: Queue, wanted: dict[str, str]) -> dict[str, str]:
-    if not wanted:
+    if not wanted.keys() - {ordering.SORT}:
         return {
             "empty_title": _("Nothing is waiting"),
             "empty_words": _("Every item of this queue is decided. New ones appear here when they arrive."),

@@ -48,6 +48,8 @@ class Standing:
     snoozed: listing.Count
     free: listing.Count
     unscored: listing.Count
+    overdue: listing.Count
+    due_soon: listing.Count
     oldest: datetime | None
     as_of: datetime
 
@@ -94,14 +96,14 @@ def age_labels() -> list[str]:
 
 def standing(*, queue: Queue) -> Standing:
     """Count the queue as it is now, in one statement."""
-    ages, held, snoozed, unscored, oldest, as_of = _rows("overview_now.sql", queue, cap=CAP)[0]
+    ages, held, snoozed, unscored, overdue, soon, oldest, as_of = _rows("overview_now.sql", queue, cap=CAP)[0]
     counts = [listing.Count(min(number, CAP), number > CAP) for number in ages]
     whole = listing.Count(sum(one.number for one in counts), any(one.capped for one in counts))
-    kept = [listing.Count(min(number, CAP), number > CAP) for number in (held, snoozed, unscored)]
+    kept = [listing.Count(min(number, CAP), number > CAP) for number in (held, snoozed, unscored, overdue, soon)]
     free = listing.Count(
         max(0, whole.number - kept[0].number - kept[1].number), whole.capped or kept[0].capped or kept[1].capped
     )
-    return Standing(counts, whole, kept[0], kept[1], free, kept[2], oldest, as_of)
+    return Standing(counts, whole, kept[0], kept[1], free, kept[2], kept[3], kept[4], oldest, as_of)
 
 
 def past(*, queue: Queue, now: datetime) -> Past:

@@ -16,8 +16,8 @@ from django.utils.translation import gettext as _
 
 from backoffice.errors import NotPermitted, Refusal, UnknownDefinition
 from backoffice.pages import Page, new_key
-from queues import acting, claiming, item_page, list_page, showing
-from queues.base import ClaimMode, Queue, queues
+from queues import acting, claiming, item_page, list_page, showing, undoing
+from queues.base import Action, ClaimMode, Queue, queues
 from queues.models import QueueItem
 
 # What a refusal is answered with; every other code means that the item's state forbids the act.
@@ -237,11 +237,19 @@ class ActOnItem(QueuePage):
         except Refusal as refusal:
             return self.item(item_id, refusal=refusal, action=action)
         item.refresh_from_db()
-        words = {"reference": item.reference, "state": showing.state(item)[0].lower()}
         undo_url = reverse("item-undo", args=[queue, item_id]) + self.suffix
-        offer = {"words": _("%(reference)s is now %(state)s.") % words, "url": undo_url, "key": new_key()}
+        offer = {"words": self._said(item, declared), "url": undo_url, "key": new_key()}
+        if undoing.undoable(self.queue, item, self.person, now=claiming.database_now()) is None:
+            offer["url"] = ""
         messages.success(request, render_to_string("queues/_decided.html", offer, request))
         return self.next_item() if request.POST.get("next") else self.to_item(item_id)
+
+    def _said(self, item: QueueItem, action: Action) -> str:
+        """Say what the action did: the new state, or what was noted where the item is as open as before."""
+        if item.is_open and not action.decides:
+            return _("%(reference)s: %(title)s") % {"reference": item.reference, "title": action.title}
+        words = {"reference": item.reference, "state": showing.state(item)[0].lower()}
+        return _("%(reference)s is now %(state)s.") % words
 
 
 def _see(address: str) -> HttpResponse:

@@ -63,12 +63,13 @@ class Disputes(Queue):
         Action("refuse", _("Refuse"), acting.refuse_dispute, reason=Reason.REQUIRED, danger=True),
         Action("answer", _("Answered, we go on"), answering.answer, decides=False),
         Action("wait", _("Answered, the customer must act"), answering.answer_and_wait, decides=False),
-        Action("customer-wrote", _("The customer wrote"), answering.customer_wrote, states=("open",)),
+        Action("customer-wrote", _("The customer wrote"), answering.customer_wrote, states=("open",), decides=False),
         Action(
             "evidence",
             _("Evidence received"),
             evidence.evidence_received,
             states=("open",),
             applies=evidence.is_missing,
+            decides=False,
         ),
     )

@@ -1,7 +1,8 @@
 -- Hold the first item of the list that nobody holds and the person did not skip: the best of three
 -- candidates, each by a partial index of its own (one query over "free or expired" slows down with
 -- every held row before it), and none when the person holds as many as they may; their membership is
--- locked by the statement before. {narrowed} is the list's filter, compiled by queues/narrowing.py.
+-- locked by the statement before. {narrowed} is the list's filter, compiled by queues/narrowing.py; {order} is
+-- the list's order, and {aside} the same order kept off the list's index (queues/ordering.py).
 WITH clock AS MATERIALIZED (
     SELECT clock_timestamp() AS instant
 ), skipped AS MATERIALIZED (
@@ -18,44 +19,44 @@ WITH clock AS MATERIALIZED (
        AND claim_holder_id = %(person)s
        AND lease_until > (SELECT instant FROM clock)
 ), free AS (
-    SELECT id, score, opened_at
+    SELECT id, score, due_at, opened_at
       FROM {items}
      WHERE tenant_id = %(tenant)s
        AND state IN ({open})
        AND claim_holder_id IS NULL
        AND snoozed_until IS NULL
        AND id <> ALL ((SELECT ids FROM skipped)::bigint[]){narrowed}
-     ORDER BY score DESC NULLS LAST, opened_at, id
+     ORDER BY {order}
      LIMIT 1
        FOR UPDATE SKIP LOCKED
 ), expired AS (
-    SELECT id, score, opened_at
+    SELECT id, score, due_at, opened_at
       FROM {items}
      WHERE tenant_id = %(tenant)s
        AND state IN ({open})
        AND claim_holder_id IS NOT NULL
        AND lease_until <= (SELECT instant FROM clock)
        AND id <> ALL ((SELECT ids FROM skipped)::bigint[]){narrowed}
-     -- "+ 0" keeps the planner off the list's index: it would walk all of it where nothing has lapsed.
-     ORDER BY score + 0 DESC NULLS LAST, opened_at, id
+     -- Off the list's index: the planner would walk all of it where nothing has lapsed.
+     ORDER BY {aside}
      LIMIT 1
        FOR UPDATE SKIP LOCKED
 ), awake AS (
-    SELECT id, score, opened_at
+    SELECT id, score, due_at, opened_at
       FROM {items}
      WHERE tenant_id = %(tenant)s
        AND state IN ({open})
        AND claim_holder_id IS NULL
        AND snoozed_until <= (SELECT instant FROM clock)
        AND id <> ALL ((SELECT ids FROM skipped)::bigint[]){narrowed}
-     ORDER BY score + 0 DESC NULLS LAST, opened_at, id
+     ORDER BY {aside}
      LIMIT 1
        FOR UPDATE SKIP LOCKED
 ), best AS (
     SELECT id
       FROM (TABLE free UNION ALL TABLE expired UNION ALL TABLE awake) AS candidate
      WHERE (SELECT items FROM holding) < %(max_held)s
-     ORDER BY score DESC NULLS LAST, opened_at, id
+     ORDER BY {order}
      LIMIT 1
 )
 UPDATE {items} AS item

@@ -1,5 +1,5 @@
--- What stands in the queue at this moment: open items by age, held, snoozed, not scored, the oldest. Every count walks
--- one index and stops behind its cap. Held counts before snoozed, so that free + held + snoozed = open.
+-- What stands in the queue at this moment: open items by age, held, snoozed, not scored, overdue, due within an
+-- hour, the oldest. Every count walks one index and stops behind its cap. Held counts before snoozed, so that free + held + snoozed = open.
 WITH clock AS MATERIALIZED (
     SELECT clock_timestamp() AS instant
 ), bands (number, youngest, oldest) AS (
@@ -44,6 +44,21 @@ SELECT (SELECT array_agg((SELECT count(*)
                  WHERE tenant_id = %(tenant)s
                    AND state = ANY(%(open)s)
                    AND score IS NULL
+                 LIMIT %(cap)s + 1) AS counted),
+       (SELECT count(*)
+          FROM (SELECT 1
+                  FROM {items}
+                 WHERE tenant_id = %(tenant)s
+                   AND state = ANY(%(open)s)
+                   AND due_at <= clock.instant
+                 LIMIT %(cap)s + 1) AS counted),
+       (SELECT count(*)
+          FROM (SELECT 1
+                  FROM {items}
+                 WHERE tenant_id = %(tenant)s
+                   AND state = ANY(%(open)s)
+                   AND due_at > clock.instant
+                   AND due_at <= clock.instant + interval '1 hour'
                  LIMIT %(cap)s + 1) AS counted),
        (SELECT min(opened_at)
           FROM {items}
