@@ -46,13 +46,19 @@ def revoke_artifact(*, actor: Actor, artifact_id: int) -> Outcome:
 
 
 def sweep_unpublished(*, now: datetime) -> int:
-    """Remove objects of the open tenant that no artifact names, left by runs that were killed; return how many."""
+    """Remove objects and uploads of the open tenant that runs left which were killed; return how many.
+
+    An object that an artifact names stays. What others put under the tenant's path goes too, whatever its name.
+    """
     home = f"tenants/{scope.current().slug}/"
     old = [key for key, changed in objects.listing(prefix=home) if changed < now - UNPUBLISHED_AFTER]
     known = set(Artifact.objects.filter(object_key__in=old, removed_at=None).values_list("object_key", flat=True))
     for key in set(old) - known:
-        objects.delete(key=key)
-    return len(set(old) - known)
+        objects.delete_listed(key=key)
+    begun = [upload for upload in objects.uploads(prefix=home) if upload.begun < now - UNPUBLISHED_AFTER]
+    for upload in begun:
+        objects.abort(upload=upload)
+    return len(set(old) - known) + len(begun)
 
 
 def _remove(artifact: Artifact, *, because: str) -> Outcome:

@@ -35,5 +35,12 @@ def check(key: str) -> str:
     return key
 
 
+def listed(key: str) -> str:
+    """Return a key that a listing of the tenant's path named: what others put there may have any name."""
+    if not key.startswith(_home()) or "//" in key or {".", ".."} & set(key.split("/")):
+        raise OutsideTenant(f"{key[:200]!r} does not lie under the open tenant's path")
+    return key
+
+
 def _home() -> str:
     return f"tenants/{scope.current().slug}/"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from dataclasses import dataclass
 from datetime import datetime
 from functools import cache
 from pathlib import Path
@@ -69,19 +70,47 @@ def delete(*, key: str) -> None:
     client().delete_object(Bucket=settings.S3_BUCKET, Key=keys.check(key))
 
 
+def delete_listed(*, key: str) -> None:
+    """Remove an object that a listing named, whatever it is called."""
+    client().delete_object(Bucket=settings.S3_BUCKET, Key=keys.listed(key))
+
+
 def delete_under(*, prefix: str, keep: str = "") -> int:
     """Remove every object under the path but `keep`, and abort unfinished uploads there; return how many went."""
     gone = 0
     for key, _changed in listing(prefix=prefix):
         if key != keep:
-            delete(key=key)
+            delete_listed(key=key)
             gone += 1
-    for upload in client().list_multipart_uploads(Bucket=settings.S3_BUCKET, Prefix=prefix).get("Uploads", []):
-        if upload["Key"] != keep:
-            client().abort_multipart_upload(
-                Bucket=settings.S3_BUCKET, Key=keys.check(upload["Key"]), UploadId=upload["UploadId"]
-            )
+    for upload in uploads(prefix=prefix):
+        if upload.key != keep:
+            abort(upload=upload)
     return gone
+
+
+@dataclass(frozen=True)
+class Upload:
+    """An upload in parts that was begun and neither completed nor aborted."""
+
+    key: str
+    id: str
+    begun: datetime
+
+
+def uploads(*, prefix: str) -> Iterator[Upload]:
+    """Iterate over the unfinished uploads under the path."""
+    pages = (
+        client().get_paginator("list_multipart_uploads").paginate(Bucket=settings.S3_BUCKET, Prefix=keys.check(prefix))
+    )
+    for page in pages:
+        for one in page.get("Uploads", []):
+            if one["Key"].startswith(prefix):
+                yield Upload(one["Key"], one["UploadId"], one["Initiated"])
+
+
+def abort(*, upload: Upload) -> None:
+    """Give the upload's parts up."""
+    client().abort_multipart_upload(Bucket=settings.S3_BUCKET, Key=keys.listed(upload.key), UploadId=upload.id)
 
 
 def list_keys(*, prefix: str) -> list[str]:

@@ -186,6 +186,7 @@ def test_a_link_without_its_signature_or_with_another_is_refused(tenant: Tenant,
         assert BYTES not in body
 
 
+@pytest.mark.case("S3-04")
 @pytest.mark.parametrize(
     "name",
     [
