@@ -24,6 +24,7 @@ from backoffice.commands import Actor, Outcome, command
 from backoffice.errors import Refusal
 from backoffice.tenants import scope
 from queues import reference
+from queues.ingest import decoding
 from queues.models import ReferenceRate
 
 COLUMNS = ("date", "currency", "rate", "source")
@@ -50,6 +51,7 @@ def load_file(*, actor: Actor, path: Path, now: datetime) -> Summary:
     if path.stat().st_size > MAX_BYTES:
         raise Refusal("too-large", _("A file of rates has at most %(most)d bytes.") % {"most": MAX_BYTES})
     raw = path.read_bytes()
+    decoding.require_text(raw[:64])
     try:
         text = raw.decode("utf-8-sig")
     except UnicodeDecodeError:
