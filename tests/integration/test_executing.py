@@ -161,6 +161,7 @@ def test_an_attempt_that_was_taken_over_stops_at_once_and_the_next_one_ends_the_
     assert Transfer.objects.count() == 4 and Entry.objects.count() == 8
 
 
+@pytest.mark.case("BM-05")
 def test_a_line_runs_once_whoever_repeats_its_command(finance: User) -> None:
     plan = _confirmed(finance, make_payouts(1))
     line = plan.lines.get()

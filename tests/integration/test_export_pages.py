@@ -160,6 +160,7 @@ def addresses(request: ExportRequest) -> list[tuple[str, str]]:
     ]
 
 
+@pytest.mark.case("TA-03")
 @pytest.mark.proves("jobs#apply-item-read-authorization")
 def test_without_the_right_every_address_is_refused_and_audited(
     analyst: Client, make_person: Callable[..., User], client_for: Callable[..., Client]

@@ -154,6 +154,7 @@ def test_the_manifest_says_what_the_file_holds(tenant: Tenant, analyst: User) ->
     assert data.splitlines()[0] == b"id,reference,state,beneficiary,account,amount,currency,description,opened_at,score"
 
 
+@pytest.mark.case("RP-07")
 def test_filters_hold_and_days_are_the_tenants(tenant: Tenant, analyst: User) -> None:
     tenant.time_zone = "America/New_York"
     tenant.save()
@@ -166,6 +167,7 @@ def test_filters_hold_and_days_are_the_tenants(tenant: Tenant, analyst: User) ->
     assert read_csv(content(ask(analyst, key="2", state="held"))) == []
 
 
+@pytest.mark.case("TA-07")
 @pytest.mark.proves("jobs#apply-item-read-authorization")
 def test_another_tenants_rows_are_in_no_file(tenant: Tenant, other_tenant: Tenant, analyst: User) -> None:
     make_payouts(12)
@@ -196,6 +198,7 @@ def test_hostile_strings_come_back_from_the_file_as_they_are_in_the_table(
     }
 
 
+@pytest.mark.case("TA-07")
 @pytest.mark.proves("jobs#apply-item-read-authorization")
 @pytest.mark.parametrize("roles", [["auditor"], ["staff"], None])
 def test_a_permission_lost_between_request_and_run_fails_the_run_in_words(

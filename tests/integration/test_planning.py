@@ -37,6 +37,7 @@ def _left_out(plan: Plan) -> dict[str, str]:
     return dict(Exclusion.objects.filter(plan=plan).values_list("reference", "code"))
 
 
+@pytest.mark.case("BM-11")
 @pytest.mark.proves(PREVIEW)
 def test_a_plan_holds_every_selected_item_with_its_exact_amount(finance: User) -> None:
     payouts = [make_payout("0.01"), make_payout("100.00"), make_payout("250.50"), make_payout("9899", "JPY")]
@@ -54,6 +55,7 @@ def test_a_plan_holds_every_selected_item_with_its_exact_amount(finance: User) -
     assert (plan.state, plan.line_count, plan.exclusion_count, len(plan.digest)) == ("draft", 5, 0, 64)
 
 
+@pytest.mark.case("BM-10")
 def test_cents_stay_exact(finance: User) -> None:
     plan = make_plan(finance, [make_payout(a) for a in ("19.99", "1.15", "4.35", "1.005", "8.41")])
     assert plan.totals == [{"currency": "EUR", "count": 4, "total": "33.90"}]

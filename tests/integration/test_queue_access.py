@@ -48,6 +48,7 @@ def page(response: Any) -> str:
 POSTS = ("claim-next/", "{id}/claim/", "{id}/release/", "{id}/renew/", "{id}/act/approve/", "{id}/act/hold/")
 
 
+@pytest.mark.case("TA-01")
 @pytest.mark.parametrize("address", POSTS)
 def test_a_visitor_is_sent_to_sign_in_and_changes_nothing(address: str, tenant: Tenant) -> None:
     item = make_payouts(tenant=tenant, count=1)[0]
@@ -58,6 +59,7 @@ def test_a_visitor_is_sent_to_sign_in_and_changes_nothing(address: str, tenant: 
     assert (item.state, item.claim_token) == ("pending", 0)
 
 
+@pytest.mark.case("TA-01")
 @pytest.mark.parametrize("role", ["finance", "analyst", "auditor"])
 @pytest.mark.parametrize("address", POSTS)
 def test_a_member_without_the_right_gets_403_and_it_is_on_record(
@@ -71,6 +73,7 @@ def test_a_member_without_the_right_gets_403_and_it_is_on_record(
     assert AuditEvent.objects.filter(outcome="refused", code="not-permitted").count() == 1
 
 
+@pytest.mark.case("TA-01")
 @pytest.mark.parametrize("address", ["{id}/", *POSTS[1:]])
 def test_an_item_of_another_tenant_is_404_and_stays_as_it_was(
     address: str, tenant: Tenant, other_tenant: Tenant, client: Client

@@ -97,6 +97,7 @@ def test_a_week_of_downtime_follows_the_misfire_policy_and_the_counts_add_up(
         assert schedule.skipped == (Misfire.objects.aggregate(n=Sum("count"))["n"] or 0)
 
 
+@pytest.mark.case("SC-14")
 def test_a_restart_over_the_due_moment_runs_it_within_its_grace_and_notes_it_beyond(tenant: Tenant) -> None:
     nine = datetime(2026, 6, 1, 9, 0, tzinfo=UTC)  # a Monday
     with definition(every=None, cron="0 9 * * 1", misfire=Policy.SKIP, grace=timedelta(minutes=10), cap=None):
@@ -110,6 +111,7 @@ def test_a_restart_over_the_due_moment_runs_it_within_its_grace_and_notes_it_bey
         assert left_out(schedule) == {"grace": 1}
 
 
+@pytest.mark.case("SC-13")
 def test_a_short_downtime_under_skip_catches_nothing_up_and_under_once_one(tenant: Tenant) -> None:
     down, up = datetime(2026, 6, 1, 16, 43, 50, tzinfo=UTC), datetime(2026, 6, 1, 16, 44, 42, tzinfo=UTC)
     after = datetime(2026, 6, 1, 16, 44, 45, tzinfo=UTC)

@@ -48,6 +48,7 @@ def test_a_right_code_gives_a_step_up_for_this_person_plan_and_digest(person: Us
     assert event.data["result"]["accepted"] is True and "code" not in event.data["arguments"]
 
 
+@pytest.mark.case("TP-01")
 def test_a_code_is_spent_once_whatever_plan_and_session_it_comes_with(person: User) -> None:
     device = make_device(person)
     code = fresh_code(device)

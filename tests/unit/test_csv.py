@@ -37,6 +37,7 @@ def read_back(text: str) -> list[list[str]]:
     return list(standard.reader(io.StringIO(text, newline="")))
 
 
+@pytest.mark.case("EC-01")
 @pytest.mark.proves("jobs#escape-formula-leading-export-values")
 @pytest.mark.parametrize(
     "text",
@@ -74,6 +75,7 @@ def test_other_text_is_left_as_it_is(text: str) -> None:
     assert escaping.restore(text) == text
 
 
+@pytest.mark.case("EC-01", "RP-01")
 @pytest.mark.proves("jobs#escape-formula-leading-export-values")
 def test_numbers_and_dates_are_never_escaped() -> None:
     assert write(Decimal("-75.63"), Column("amount", Kind.DECIMAL)) == "-75.63"
@@ -87,6 +89,7 @@ def test_a_column_that_means_a_formula_keeps_it_and_a_header_never_is_one() -> N
     assert csv.head([Column("=x", Kind.DECIMAL)], encoding="utf-8") == b"'=x\n"
 
 
+@pytest.mark.case("EC-07")
 @pytest.mark.parametrize(
     ("value", "written"),
     [
@@ -115,6 +118,7 @@ def test_the_encoding_for_people_begins_with_its_mark_and_the_other_does_not() -
     assert csv.head(columns, encoding="utf-8-sig").decode("utf-8-sig") == "name,note\n"
 
 
+@pytest.mark.case("EC-04")
 @pytest.mark.parametrize("text", ["value1\r", "a\n b", "a\r\nb", 'say "x"', "a,b", "", " a "])
 def test_breaks_and_quotes_survive_a_standard_reader(text: str) -> None:
     assert read_back(csv.line([text, "value2"])) == [[text, "value2"]]
@@ -124,6 +128,7 @@ def test_nothing_and_an_empty_text_differ() -> None:
     assert csv.line([None, ""]) == ',""\n'
 
 
+@pytest.mark.case("EC-04")
 def test_nul_and_lone_surrogates_are_replaced_and_counted() -> None:
     changes = csv.Changes()
     assert csv.cell(TEXT, "a\x00b\ud800", zone=UTC_ZONE, changes=changes) == "a\ufffdb\ufffd"

@@ -33,6 +33,7 @@ def test_amounts_go_to_the_minor_unit_and_back_exactly() -> None:
         assert f"{money.exact(amount, row['currency']):f}" == row["major"], row
 
 
+@pytest.mark.case("BM-06", "BM-07")
 @pytest.mark.parametrize(
     ("amount", "currency", "minor"),
     [("10000", "JPY", 10_000), ("9899", "JPY", 9_899), ("58.00", "USD", 5_800), ("1.234", "KWD", 1_234)],

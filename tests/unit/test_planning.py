@@ -68,6 +68,7 @@ def test_a_repeated_wall_time_follows_the_overlap_policy() -> None:
     assert fires(Overlap.BOTH) == [first, second]
 
 
+@pytest.mark.case("SC-01")
 @pytest.mark.proves("jobs#test-time-transitions")
 def test_an_hourly_job_misses_no_hour_when_the_clock_falls_back() -> None:
     timing = cron("0 * * * *", "America/Los_Angeles", Gap.SKIP, Overlap.BOTH)
@@ -75,6 +76,7 @@ def test_an_hourly_job_misses_no_hour_when_the_clock_falls_back() -> None:
     assert list(due) == [utc(f"2026-11-01T{hour}:00Z") for hour in ("08", "09", "10")]
 
 
+@pytest.mark.case("SC-02")
 @pytest.mark.proves("jobs#test-time-transitions")
 def test_a_daily_job_keeps_its_hour_on_the_day_summer_time_starts() -> None:
     timing = cron("0 5 * * *", "Europe/Zurich")

@@ -78,6 +78,7 @@ def test_a_secret_has_160_bits() -> None:
     assert len(made) == 50 and all(len(secret) == 32 and codes.is_secret(secret) for secret in made)
 
 
+@pytest.mark.case("TP-05")
 @pytest.mark.parametrize(
     ("issuer", "account"),
     [("A&B Pay: Ops", "x y"), ("Backoffice (Müller & Söhne)", "jörg@acme.example"), ("50% + more/less?", "a#b@x.y")],
