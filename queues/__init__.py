@@ -37,10 +37,11 @@ if TYPE_CHECKING:
         register,
         rules,
     )
-    from queues.inputs import Age, Field, Flag, Lookup, Money, Ramp, Step
     from queues.due_rules import Within
     from queues.reference import InReference
+    from queues.inputs import Flag, Lookup, Ramp, Step
 
+    from queues.sources import Age, Field, Money
 __all__ = [
     "Action",
     "Advisory",
@@ -72,7 +73,8 @@ __getattr__ = exports(
             ["Action", "Advisory", "Bounded", "Claim", "ClaimMode", "Queue", "Reason", "ScoreRule"], "base"
         ),
         **dict.fromkeys(["queue_for", "queues", "register", "rules"], "base"),
-        **dict.fromkeys(["Age", "Field", "Flag", "Lookup", "Money", "Ramp", "Step"], "inputs"),
+        **dict.fromkeys(["Flag", "Lookup", "Ramp", "Step"], "inputs"),
+        **dict.fromkeys(["Age", "Field", "Money"], "sources"),
         "InReference": "reference",
     },
 )

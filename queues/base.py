@@ -20,8 +20,9 @@ from backoffice.registry import Definition, Registry
 from backoffice.tenants.models import User
 from backoffice.tenants.roles import ROLE_PERMISSIONS
 from queues.due_rules import Within
-from queues.inputs import Input, fields_of
+from queues.inputs import Input
 from queues.models.item import QueueItem
+from queues.sources import fields_of
 
 Words = str | Promise
 ANSWER = "queues.work_scorechallenge"  # what a rule's owner needs

@@ -25,8 +25,8 @@ from backoffice.tenants import scope
 from queues import calendars, due_rules, scoring
 from queues.base import Queue, queues
 from queues.due_rules import Due, Instants, Within
-from queues.inputs import Written
 from queues.models.item import open_items
+from queues.sources import Written
 from queues.working_time import Calendar
 
 _SQL = Path(__file__).parent / "sql"

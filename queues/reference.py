@@ -19,7 +19,7 @@ from django.utils.translation import gettext as _
 
 from backoffice import money
 from backoffice.tenants import scope
-from queues.inputs import NUMBER, Field, Written
+from queues.sources import NUMBER, Field, Written
 
 # Worked out once a statement: it reads nothing of the row.
 _NEWEST = """(SELECT coalesce(jsonb_object_agg(newest.currency, newest.found), jsonb_build_object())

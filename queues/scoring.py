@@ -35,9 +35,10 @@ from backoffice.commands import Actor, Outcome, command
 from backoffice.tenants import scope
 from queues import reference
 from queues.base import Queue, ScoreRule, queues, rules
-from queues.inputs import Input, Written
+from queues.inputs import Input
 from queues.models import QueueItem
 from queues.models.item import open_items
+from queues.sources import Written
 
 BATCH = 10_000
 # What the rule read of it differs, or another rule gave the score, or the score that somebody set has ended.

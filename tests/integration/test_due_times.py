@@ -300,7 +300,7 @@ def test_the_timetable_finds_what_is_out_of_date_in_every_tenant(tenant: Tenant,
     ours = make_payouts(tenant=tenant, count=2)
     with scope.open(other_tenant):
         theirs = make_payouts(tenant=other_tenant, count=1, prefix="Q")
-    found = [item for item in sweeping.ranges_to_time(now=clock.now(), after="", limit=50)]
+    found = list(sweeping.ranges_to_time(now=clock.now(), after="", limit=50))
     assert [(item.tenant.pk, item.arguments["queue"]) for item in found] == [
         (tenant.pk, "payouts"),
         (other_tenant.pk, "payouts"),

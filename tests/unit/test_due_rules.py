@@ -81,7 +81,7 @@ def test_two_clocks_of_one_name_are_an_error() -> None:
         (Within("a", hours=float("nan")), "Clock 'a': hours must be a number above 0."),
         (Within("a", hours=True), "Clock 'a': hours must be a number above 0."),
         (Within("a", hours=9_000), "Clock 'a': hours must be a year at most."),
-        (Within("a", hours=1, after="opened_at", until="opened_at"), "Clock 'a': it starts and stops at the same instant."),
+        (Within("a", hours=1, until="opened_at"), "Clock 'a': it starts and stops at the same instant."),
         (Within("a", hours=1, waits="waits"), "Clock 'a': waits are kept but nothing pauses it."),
     ],
 )  # fmt: skip
