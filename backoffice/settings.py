@@ -141,6 +141,7 @@ AUTH_PASSWORD_VALIDATORS = [
 LANGUAGE_CODE = "en-gb"
 USE_I18N = True
 USE_TZ = True
+FORMAT_MODULE_PATH = ["backoffice.formats"]
 TIME_ZONE = "UTC"
 STATIC_URL = "/static/"
 STATIC_ROOT = env.str("STATIC_ROOT", None)  # where collectstatic writes; without it files are served from the apps

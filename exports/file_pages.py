@@ -95,6 +95,7 @@ class FilePage(Page):
         return {
             "row": row,
             "asked": self.asked(),
+            "written_as": encodings((row.encoding,), chosen=row.encoding)[0]["label"],
             "title": _("%(what)s, number %(number)d") % {"what": self.definition.title, "number": row.pk},
             "badge": BADGES.get(row.state, "muted"),
             "state_word": STATES.get(row.state, row.state),

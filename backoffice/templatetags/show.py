@@ -30,6 +30,12 @@ def moment(instant: datetime | None) -> str | SafeString:
 
 
 @register.filter
+def spaced(name: str) -> str:
+    """Write a column's name as words: "days_old" is "days old"."""
+    return name.replace("_", " ")
+
+
+@register.filter
 def clock_time(instant: datetime | None) -> str | SafeString:
     """Write an instant's time of day in the active time zone, for what ends today."""
     if instant is None:

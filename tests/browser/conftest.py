@@ -100,8 +100,9 @@ def shoot() -> Callable[[Page, str], None]:
     """Write a screenshot into the git-ignored folder, to be looked at."""
 
     def take(page: Page, name: str) -> None:
-        SCREENSHOTS.mkdir(exist_ok=True)
-        page.screenshot(path=SCREENSHOTS / f"{name}.png", full_page=True)
+        picture = SCREENSHOTS / f"{name}.png"
+        picture.parent.mkdir(parents=True, exist_ok=True)
+        page.screenshot(path=picture, full_page=True)
 
     return take
 

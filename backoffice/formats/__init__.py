@@ -1,0 +1,1 @@
+"""How dates and times are written where a language leaves the choice: one way on every page."""
