@@ -65,14 +65,29 @@ def disputes(*, tenant: str, now: datetime, count: int = DISPUTES) -> Iterator[d
         yield {
             "natural_key": f"demo:dispute:{number}",
             "reference": f"DP-{200_000 + number}",
-            "state": random.choices(("open", "resolved", "refused"), (85, 10, 5))[0],
+            "state": (state := random.choices(("open", "resolved", "refused"), (85, 10, 5))[0]),
             "opened_at": opened_at,
             "customer": random.choice(_PEOPLE),
             "amount": amount,
             "currency": currency,
             "reason": random.choice(_CAUSES),
+            **_answered(random, opened_at, now, still_open=state == "open"),
             "evidence_received_at": opened_at + (now - opened_at) * random.random() if random.random() < 0.6 else None,
         }
+
+
+def _answered(random: Random, opened_at: datetime, now: datetime, *, still_open: bool) -> dict[str, datetime | None]:
+    """Draw where the talk with the customer stands: not begun, ours to go on with, or theirs."""
+    first = opened_at + (now - opened_at) * random.random() * 0.5
+    last = max(first, now - timedelta(hours=random.random() * 10))
+    answered, waits = random.random() < 0.75, random.random() < 0.3 and still_open
+    return {
+        "first_answered_at": first if answered else None,
+        "answered_at": last if answered else None,
+        "owed_since": last if answered and not waits else None,
+        "waiting_since": last if answered and waits else None,
+        "snoozed_until": last + timedelta(days=7) if answered and waits else None,
+    }
 
 
 def reviews(*, tenant: str, now: datetime, count: int = REVIEWS) -> Iterator[dict[str, Any]]:
