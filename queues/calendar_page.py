@@ -42,7 +42,7 @@ class CalendarPage(Page):
                 except Refusal as refusal:
                     wrong[number] = str(refusal.message)
             if wrong:
-                return self.form(typed=typed, wrong=wrong, note=_("Nothing was changed: look at the marked days."))
+                return self.form(typed=typed, wrong=wrong, note=_("Look at the marked days."))
             seen = int(version) if version.isascii() and version.isdigit() and len(version) < 10 else -1
             self.dispatch_change(changing_calendar.set_hours, hours_by_day=week, version=seen)
         except Refusal as refusal:
