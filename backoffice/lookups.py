@@ -5,7 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from django.contrib import admin
+from django.contrib.admin.options import IncorrectLookupParameters
+from django.contrib.admin.views.main import ChangeList
 from django.core.paginator import Paginator
+from django.db import DataError
 from django.db.models import Model
 from django.http import HttpRequest
 from django.utils.functional import cached_property
@@ -32,6 +35,13 @@ class LookupAdmin(admin.ModelAdmin):
     list_max_show_all = 0
     actions = None
     list_display_links: tuple[str, ...] | None = None
+
+    def get_changelist_instance(self, request: HttpRequest) -> ChangeList:
+        """Build the list; a value in the address that no column can be compared with is said, not a broken page."""
+        try:
+            return super().get_changelist_instance(request)
+        except (ValueError, OverflowError, DataError) as error:
+            raise IncorrectLookupParameters from error
 
     def has_add_permission(self, request: HttpRequest) -> bool:
         return False

@@ -138,6 +138,55 @@ def test_ids_of_another_tenant_change_nothing_at_any_address(
     assert not Plan.objects.filter(lines__item_id__in=[item.pk for item in theirs]).exists()
 
 
+LOOKUP = "/t/acme/admin/queues/payout/"
+
+
+@pytest.mark.parametrize(
+    ("query", "statuses"),
+    [
+        ("tenant__slug=globex", {400}),
+        ("claim_holder__password__startswith=p", {400}),
+        ("_to_field=password", {400}),
+        ("state__exact=%00", {302}),
+        ("q=a%00", {200}),
+        ("opened_at__year=99999", {302}),
+        ("opened_at__gt=0000-00-00", {302}),
+        ("amount__gt=NaN", {302}),
+        ("amount__gt=1e400", {200}),
+        ("id__in=" + "1," * 5_000, {302}),
+        ("p=99999999999999999999", {200, 302}),
+        ("o=99.-3.x", {200}),
+        ("q=%ED%A0%80", {200}),
+    ],
+)
+def test_the_look_ups_filters_neither_break_nor_reach_further(
+    query: str, statuses: set[int], everything: Client
+) -> None:
+    assert everything.get(f"{LOOKUP}?{query}").status_code in statuses
+
+
+@pytest.mark.case("TA-06")
+def test_the_stock_sites_own_doors_show_and_change_nothing(everything: Client, other_tenant: Tenant) -> None:
+    with scope.open(other_tenant):
+        factories.make_person(tenant=other_tenant, name="Agnes Abroad")
+    for field in ("claim_holder", "tenant", "override_by"):
+        asked = f"autocomplete/?app_label=queues&model_name=payout&field_name={field}&term=a"
+        answer = everything.get(f"/t/acme/admin/{asked}")
+        assert answer.status_code == 403 and b"Agnes" not in answer.content
+    password = User.objects.get(pk=everything.session["_auth_user_id"]).password
+    fields = {"old_password": "x", "new_password1": "a long one of words", "new_password2": "a long one of words"}
+    for answer in (
+        everything.get("/t/acme/admin/password_change/"),
+        everything.post("/t/acme/admin/password_change/", fields),
+    ):
+        assert (answer.status_code, answer["Location"]) == (302, "/t/acme/me/")
+    assert User.objects.get(pk=everything.session["_auth_user_id"]).password == password
+    number = _first("payouts")
+    for address in ("add/", f"{number}/delete/", f"{number}/change/"):
+        assert everything.post(LOOKUP + address, {"reference": "x", "post": "yes"}).status_code == 403
+    assert everything.get("/t/acme/admin/tenants/user/").status_code == 404
+
+
 def _first(queue: str) -> int:
     return int(queues.get(queue).model.objects.order_by("pk").values_list("pk", flat=True)[0])
 
