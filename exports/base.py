@@ -15,9 +15,11 @@ from import_export.resources import ModelResource
 
 from backoffice import livesettings
 from backoffice.registry import Definition, Registry
+from backoffice.tenants.models import User
 from backoffice.tenants.roles import ROLE_PERMISSIONS
-from exports import columns
+from exports import columns, masking
 from exports.bounds import Bounds
+from exports.columns import Column
 from exports.encoders.formats import ENCODINGS
 from exports.filters import Filter, FilterForm
 
@@ -59,6 +61,9 @@ class Export(Definition):
     contract: ClassVar[tuple[str, ...]] = ()
     formulas: ClassVar[tuple[str, ...]] = ()
     encodings: ClassVar[tuple[str, ...]] = ENCODINGS
+    sensitive: ClassVar[tuple[str, ...]] = ()  # columns of which those without `whole` get the last four
+    whole: ClassVar[str] = ""
+    amounts: ClassVar[Mapping[str, str]] = {}  # each amount's column, and the field of its currency
     filters: ClassVar[tuple[Filter, ...]] = ()
     permission: ClassVar[str] = ""
     contact: ClassVar[str] = ""
@@ -80,6 +85,14 @@ class Export(Definition):
         found: QuerySet[Any] = self.resource._meta.model.objects.filter(wanted)
         return found
 
+    def masked(self, person: User) -> frozenset[str]:
+        """Return the columns of which this person gets the last four characters."""
+        return frozenset() if person.has_perm(self.whole) else frozenset(self.sensitive)
+
+    def shown(self, rows: QuerySet[Any], *, person: User) -> tuple[QuerySet[Any], tuple[Column, ...]]:
+        """Return the rows and the columns as they are written for this person."""
+        return masking.shown(rows, self.columns, masked=self.masked(person), amounts=self.amounts)
+
     def form(self, data: Mapping[str, Any] | None = None) -> FilterForm:
         """Return the form of the filters."""
         return FilterForm(data, filters=self.filters)
@@ -100,6 +113,8 @@ class Export(Definition):
             "fingerprint": columns.fingerprint(self.columns),
             "encodings": list(self.encodings),
             "permission": self.permission,
+            "sensitive": list(self.sensitive),
+            "whole": self.whole,
             "contact": self.contact,
             "audit": {"reason": self.audit.reason, "target": self.audit.target} if self.audit else None,
             "paging": paging,

@@ -10,6 +10,7 @@ from zoneinfo import ZoneInfo
 
 from backoffice import livesettings, reading
 from backoffice.tenants import scope
+from backoffice.tenants.models import User
 from exports import providing
 from exports.base import Export
 
@@ -31,7 +32,7 @@ class Estimate:
         return self.rows is not None and self.rows > self.limit
 
 
-def estimate(definition: Export, values: Mapping[str, Any], *, person_id: int) -> Estimate:
+def estimate(definition: Export, values: Mapping[str, Any], *, person: User) -> Estimate:
     """Look at what the filters leave, within a few seconds and no further than the bound of rows."""
     tenant = scope.current()
     zone = ZoneInfo(tenant.time_zone)
@@ -39,8 +40,9 @@ def estimate(definition: Export, values: Mapping[str, Any], *, person_id: int) -
     rows = definition.rows(values, zone=zone)
     first: list[list[str]] = []
     try:
-        with reading.session(tenant=tenant, timeout=LOOK, name=f"estimate:{person_id}"):
-            first = providing.first_rows(rows, definition.columns, number=PREVIEW_ROWS, zone=zone)
+        with reading.session(tenant=tenant, timeout=LOOK, name=f"estimate:{person.pk}"):
+            shown, columns = definition.shown(rows, person=person)
+            first = providing.first_rows(shown, columns, number=PREVIEW_ROWS, zone=zone)
             return Estimate(providing.count(rows, at_most=limit), limit, first)
     except (reading.TimedOut, reading.Cancelled):
         return Estimate(None, limit, first)

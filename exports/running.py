@@ -47,13 +47,17 @@ def run(request: ExportRequest, *, fence: int, watch: Watch, guard: Callable[[],
     definition = acting.find(request.definition)
     pipeline.authorize(request, needs=needs(definition))
     zone = ZoneInfo(scope.current().time_zone)
+    person = type(request.requested_by).objects.get(pk=request.requested_by_id)
+    masked = definition.masked(person)
+    # A file that holds the whole of what is sensitive is handed to those alone who may see it.
+    whole = (definition.whole,) if definition.sensitive and not masked else ()
     plan = pipeline.Plan(
         request=request,
         area=AREA,
         fence=fence,
         filename=filename(definition, request),
         content_type=FORMATS[request.encoding].content_type,
-        needs=("exports.download", definition.permission),
+        needs=("exports.download", definition.permission, *whole),
         contact=definition.contact,
         limits=definition.stated_bounds().read(),
         publish=acting.publish_export,
@@ -62,14 +66,14 @@ def run(request: ExportRequest, *, fence: int, watch: Watch, guard: Callable[[],
     form = definition.form(request.arguments)
     if not form.is_valid():
         raise Refusal("bad-filter", _("A filter of this request is no longer known. Request it again."))
-    rows = definition.rows(form.cleaned_data, zone=zone)
+    rows, written_columns = definition.shown(definition.rows(form.cleaned_data, zone=zone), person=person)
 
     def write(spool: Spool) -> pipeline.Content:
         with pipeline.reading_session(plan, insist=watch.insist) as session:
             written = providing.write(
                 session,
                 rows,
-                definition.columns,
+                written_columns,
                 paging=definition.paging,
                 encoding=request.encoding,
                 limits=plan.limits,
@@ -80,7 +84,7 @@ def run(request: ExportRequest, *, fence: int, watch: Watch, guard: Callable[[],
             )
         watch.check()
         return pipeline.Content(
-            rows=written.rows, as_of=written.as_of, manifest=_manifest(definition, request, written)
+            rows=written.rows, as_of=written.as_of, manifest=_manifest(definition, request, written, masked)
         )
 
     pipeline.carry(plan, write=write)
@@ -105,7 +109,9 @@ def filename(definition: Export, request: ExportRequest) -> str:
     return f"{definition.name}-{scope.current().slug}-{day}-{request.pk}.{FORMATS[request.encoding].extension}"
 
 
-def _manifest(definition: Export, request: ExportRequest, written: providing.Written) -> dict[str, Any]:
+def _manifest(
+    definition: Export, request: ExportRequest, written: providing.Written, masked: frozenset[str]
+) -> dict[str, Any]:
     return {
         "export": definition.name,
         "filters": request.arguments,
@@ -113,6 +119,7 @@ def _manifest(definition: Export, request: ExportRequest, written: providing.Wri
         "time_zone": scope.current().time_zone,
         "columns": [str(column) for column in definition.columns],
         "fingerprint": columns.fingerprint(definition.columns),
+        "masked": sorted(masked),
         "escaped": written.changes.escaped,
         "replaced_characters": written.changes.replaced,
         "numbers_as_text": written.changes.as_text,

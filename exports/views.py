@@ -86,7 +86,7 @@ class ExportNew(ExportPage):
         form = self.definition.form(data)
         look = None
         if form.is_valid():
-            look = estimating.estimate(self.definition, form.cleaned_data, person_id=self.person.pk)
+            look = estimating.estimate(self.definition, form.cleaned_data, person=self.person)
         context = {
             **self.frame(),
             "title": self.definition.title,
@@ -94,6 +94,7 @@ class ExportNew(ExportPage):
             "note": note,
             "look": look,
             "columns": self.definition.columns,
+            "masked": sorted(self.definition.masked(self.person)),
             "encodings": file_pages.encodings(self.definition.encodings, chosen=data.get("encoding", "")),
             "limits": self.definition.stated_bounds().read(),
         }

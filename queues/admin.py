@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from django.contrib import admin
+from django.http import HttpRequest
 from django.utils.translation import gettext_lazy as _
 
 from backoffice import money
 from backoffice.lookups import LookupAdmin
+from queues import masking
 from queues.models import AccountReview, Dispute, Payout
 
 
@@ -23,6 +27,20 @@ class PayoutLookup(_WithMoney):
     list_display = ("reference", "beneficiary", "money", "state", "opened_at")
     list_filter = ("state",)
     search_fields = ("reference__startswith", "beneficiary__startswith")
+
+    def get_fields(self, request: HttpRequest, obj: Payout | None = None) -> Any:
+        """Show the account's last four to those who may not see it whole."""
+        fields = [name for name in super().get_fields(request, obj) if name != "masked_account"]
+        if request.user.has_perm(masking.WHOLE):
+            return fields
+        return ["masked_account" if name == "account" else name for name in fields]
+
+    def get_readonly_fields(self, request: HttpRequest, obj: Payout | None = None) -> Any:
+        return (*super().get_readonly_fields(request, obj), "masked_account")
+
+    @admin.display(description=_("account"))
+    def masked_account(self, item: Payout) -> str:
+        return masking.mask(item.account)
 
 
 @admin.register(Dispute)

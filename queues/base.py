@@ -183,6 +183,7 @@ class Queue(Definition):
     search: ClassVar[tuple[str, ...]] = ("reference",)
     actions: ClassVar[tuple[Action, ...]] = ()
     party: ClassVar[str] = ""  # the field that names whom an item is about; links items of every queue
+    sensitive: ClassVar[tuple[str, ...]] = ()  # fields of which some roles see the last four characters (masking.py)
     same: ClassVar[tuple[str, ...]] = ()  # further fields that link items of this queue
     twins: ClassVar[tuple[str, ...]] = ()  # what two open items share when one is a duplicate
     view_permission: ClassVar[str] = ""

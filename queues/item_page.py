@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 from backoffice.audit import recording
 from backoffice.pages import new_key
 from backoffice.tenants.models import User
-from queues import due_words, handing, relating, score_page, setting_aside, showing, undoing
+from queues import due_words, handing, masking, relating, score_page, setting_aside, showing, undoing
 from queues.base import Action, ClaimMode, Queue, Reason
 from queues.models import QueueItem
 
@@ -72,7 +72,7 @@ def context(
         "state": word,
         "state_class": badge,
         "headline": showing.headline(item),
-        "facts": showing.facts(item),
+        "facts": masking.cells(queue, item, showing.fact_names(queue.model), person=person),
         "timeline": showing.timeline(queue, events[:TIMELINE]),
         "timeline_more": len(events) > TIMELINE,
         "decisions": decisions,

@@ -18,7 +18,7 @@ from backoffice import livesettings
 from backoffice.pages import new_key
 from backoffice.templatetags.show import span
 from backoffice.tenants.models import User
-from queues import due_filter, due_words, listing, ordering, score_page, scoring, showing
+from queues import due_filter, due_words, listing, masking, ordering, score_page, scoring, showing
 from queues.base import Bounded, ClaimMode, Queue
 from queues.models import QueueItem
 from queues.money.base import actions
@@ -236,7 +236,7 @@ def _row(
         url=reverse("item", args=[queue.name, item.pk]) + tail,
         claim_url=reverse("item-claim", args=[queue.name, item.pk]) + tail,
         key=new_key(),
-        cells=[showing.cell(item, name) for name in columns],
+        cells=masking.cells(queue, item, columns, person=person),
         sentence=scoring.explain(item, now=now, stale_days=stale_days).sentence
         if most and item.score is not None
         else "",

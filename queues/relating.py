@@ -11,7 +11,7 @@ from datetime import timedelta
 from django.utils.translation import gettext as _
 
 from backoffice.tenants.models import User
-from queues import showing
+from queues import masking, showing
 from queues.base import Queue, queues
 from queues.models import QueueItem
 from queues.models.item import open_items
@@ -42,7 +42,9 @@ def related(*, queue: Queue, item: QueueItem, person: User) -> list[Group]:
     for name in queue.same:
         value = getattr(item, name)
         if value:
-            title = _("Same %(field)s: %(value)s") % {"field": showing.label(queue.model, name).lower(), "value": value}
+            written = masking.mask(str(value)) if name in masking.hidden(queue, person) else value
+            label = showing.label(queue.model, name).lower()
+            title = _("Same %(field)s: %(value)s") % {"field": label, "value": written}
             groups.append(_group(title, queue, item, **{name: value}))
     return [group for group in groups if group.items]
 

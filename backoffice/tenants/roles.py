@@ -23,6 +23,8 @@ _WORK_QUEUES = {
     "queues.work_dispute",
     "queues.work_accountreview",
 }
+# Whole account numbers: for those who decide about the money or release it.
+_WHOLE = {"queues.view_sensitive"}
 _OWN_VIEWS = {"queues.save_view"}
 _FILES = {
     "exports.request",
@@ -34,11 +36,12 @@ _FILES = {
 }
 
 ROLE_PERMISSIONS: dict[str, frozenset[str]] = {
-    STAFF: frozenset(_VIEW_QUEUES | _WORK_QUEUES | _OWN_VIEWS),
+    STAFF: frozenset(_VIEW_QUEUES | _WORK_QUEUES | _OWN_VIEWS | _WHOLE),
     SUPERVISOR: frozenset(
         _OWN_VIEWS
         | _VIEW_QUEUES
         | _WORK_QUEUES
+        | _WHOLE
         | {
             "queues.override_score",
             "queues.work_scorechallenge",
@@ -53,7 +56,8 @@ ROLE_PERMISSIONS: dict[str, frozenset[str]] = {
         }
     ),
     FINANCE: frozenset(
-        {
+        _WHOLE
+        | {
             "queues.view_payout",
             "queues.save_view",
             "money.view_plan",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from django.utils.translation import gettext_lazy as _
 from import_export.resources import ModelResource
 
@@ -58,6 +60,8 @@ class PayoutExport(Export):
         Days("opened_at", _("Opened"), name="opened"),
     )
     permission = "queues.view_payout"
+    sensitive, whole = ("account",), "queues.view_sensitive"
+    amounts: ClassVar = {"amount": "currency"}
     contact = "finance-operations"
     audit = Audit(reason="bulk read of payee data", target="exports")
     paging = Pages(size=10_000)

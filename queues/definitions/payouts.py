@@ -26,6 +26,7 @@ class Payouts(Queue):
     search = ("reference", "beneficiary")
     party = "beneficiary"
     same = ("account",)
+    sensitive = ("account",)
     twins = ("account", "amount", "currency")
     actions = (
         Action("approve", _("Approve"), acting.approve_payout),

@@ -17,6 +17,7 @@ from backoffice.errors import Refusal
 from backoffice.jobs.models import Job
 from backoffice.stepup import spending
 from backoffice.tenants.models import User
+from queues import masking
 from queues.money import confirming, four_eyes, ledger, lines
 from queues.money.base import MoneyAction, actions
 from queues.money.models import Plan, PlanLine
@@ -101,7 +102,7 @@ def preview(*, plan: Plan, person: User, now: datetime) -> dict[str, Any]:
         "action": action,
         "title": _("%(action)s: plan %(number)d") % {"action": action.title, "number": plan.pk},
         **state_of(plan, now),
-        "rows": rows(plan.lines.order_by("position")),
+        "rows": rows(plan.lines.order_by("position"), person=person),
         "exclusions": [
             (one.reference, "" if one.amount is None else money.show(one.amount, one.currency), one.words)
             for one in plan.exclusions.order_by("item_id")
@@ -139,17 +140,18 @@ def run(*, plan: Plan, now: datetime) -> dict[str, Any]:
     }
 
 
-def rows(found: Any) -> list[Row]:
-    """Write lines for the page, in their order."""
-    return [_row(line) for line in found.iterator(chunk_size=2_000)]
+def rows(found: Any, *, person: User) -> list[Row]:
+    """Write lines for the page, in their order; the account is whole for those who may see it."""
+    whole = person.has_perm(masking.WHOLE)
+    return [_row(line, whole) for line in found.iterator(chunk_size=2_000)]
 
 
-def _row(line: PlanLine) -> Row:
+def _row(line: PlanLine, whole: bool) -> Row:
     return Row(
         line.position,
         line.reference,
         line.payee,
-        line.account,
+        line.account if whole else masking.mask(line.account),
         money.show(line.amount, line.currency),
         line.state,
         str(WORDS[line.state]),

@@ -166,7 +166,7 @@ class RunPlan(PlanPage):
             if not context["live"]:
                 answer["HX-Refresh"] = "true"
             return answer
-        rows = plan_page.rows(found.lines.order_by("position"))
+        rows = plan_page.rows(found.lines.order_by("position"), person=self.person)
         return self.page({**context, "rows": rows}, template="money/run.html")
 
 

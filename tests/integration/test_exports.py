@@ -88,7 +88,7 @@ def test_past_its_budget_an_export_runs_in_a_worker_and_the_file_equals_the_tabl
         assert (row["reference"], row["beneficiary"], row["account"], row["currency"], row["state"]) == (
             payout.reference,
             payout.beneficiary,
-            payout.account,
+            f"••••{payout.account[-4:]}",  # an analyst's roles show no more
             payout.currency,
             payout.state,
         )
