@@ -25,6 +25,7 @@ PAGES = [
     (_("Schedules"), "schedules", "schedules.view_schedule"),
     (_("Working hours"), "calendar", "queues.change_calendar"),
     (_("People"), "people", "tenants.manage_people"),
+    (_("Definitions"), "definitions", "registry.view_definition"),
     (_("Settings"), "settings", "livesettings.change_setting"),
     (_("Codes"), "devices", "stepup.own_device stepup.issue_code"),
 ]

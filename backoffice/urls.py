@@ -5,6 +5,7 @@ from __future__ import annotations
 from django.contrib import admin
 from django.urls import include, path
 
+from backoffice.defined import Definitions
 from backoffice.people import pages as people_pages
 from backoffice.people import views as people
 
@@ -31,6 +32,7 @@ urlpatterns = [
     path("jobs/", include("backoffice.jobs.urls")),
     path("notices/", include("backoffice.jobs.notice_urls")),
     path("schedules/", include("backoffice.schedules.urls")),
+    path("definitions/", Definitions.as_view(), name="definitions"),
     path("settings/", include("backoffice.livesettings.urls")),
     path("admin/", admin.site.urls),
 ]

@@ -93,6 +93,8 @@ def make_company(*, tenant: Tenant, client: Any) -> Company:
         "people": "people/",
         "devices": "devices/",
         "me": "me/",
+        "definitions": "definitions/?q=payout",
+        "definitions-all": "definitions/",
         "lookup": "admin/queues/payout/",
         "audit": "admin/audit/auditevent/",
         "error-404": "queues/payouts/999999999/",

@@ -53,6 +53,7 @@ ROLE_PERMISSIONS: dict[str, frozenset[str]] = {
             "audit.view_auditevent",
             "tenants.manage_people",
             "stepup.issue_code",
+            "registry.view_definition",
         }
     ),
     FINANCE: frozenset(
@@ -80,6 +81,7 @@ ROLE_PERMISSIONS: dict[str, frozenset[str]] = {
             "livesettings.change_setting",
             "tenants.manage_people",
             "tenants.create_tenant",
+            "registry.view_definition",
         }
     ),
 }

@@ -9,8 +9,7 @@ from typing import Any
 from django.core.management.base import BaseCommand
 from django.core.serializers.json import DjangoJSONEncoder
 
-from backoffice.commands import registered
-from backoffice.registry import registries
+from backoffice import defined
 
 
 class Command(BaseCommand):
@@ -22,14 +21,11 @@ class Command(BaseCommand):
         parser.add_argument("--json", action="store_true", help="print one JSON object")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        found = {registry.kind: [d.describe() for d in registry] for registry in registries}
-        found["command"] = [
-            {"name": c.name, "permission": c.permission, "systems": list(c.systems)} for c in registered()
-        ]
+        found = defined.everything()
         if options["json"]:
             self.stdout.write(json.dumps(found, cls=DjangoJSONEncoder, indent=2))
             return
-        for kind, entries in sorted(found.items()):
+        for kind, entries in found.items():
             self.stdout.write(self.style.MIGRATE_HEADING(f"{kind} ({len(entries)})"))
             for entry in entries:
                 details = "; ".join(f"{k}: {v}" for k, v in entry.items() if k != "name" and v not in (None, "", []))
