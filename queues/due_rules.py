@@ -63,7 +63,7 @@ class Within:
             "working_hours": self.hours,
             "after": self.after,
             "until": self.until or "the decision",
-            "paused": str(self.paused) if self.paused is not None else "",
+            "paused": str(self.pauses or self.paused) if self.paused is not None else "",
         }
 
     def problems(self) -> list[str]:

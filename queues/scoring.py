@@ -179,11 +179,11 @@ def _stored(one: Input, now: datetime) -> Func:
     return Func(*arguments, function="jsonb_build_object", output_field=JSONField())
 
 
-def ranges(listed: Queue) -> list[tuple[int, int]]:
-    """Cut the tenant's open items into ranges of about BATCH ids each."""
+def ranges(listed: Queue, *, batch: int = BATCH) -> list[tuple[int, int]]:
+    """Cut the tenant's open items into ranges of about `batch` ids each."""
     text = names.SQL(sql.read(_SQL / "ranges.sql")).format(items=names.Identifier(listed.model._meta.db_table))
     with connection.cursor() as cursor:
-        cursor.execute(text, {"tenant": scope.current().pk, "open": list(listed.model.OPEN), "batch": BATCH})
+        cursor.execute(text, {"tenant": scope.current().pk, "open": list(listed.model.OPEN), "batch": batch})
         return [(first, last) for first, last in cursor.fetchall()]
 
 

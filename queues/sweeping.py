@@ -23,7 +23,7 @@ from backoffice.commands import Actor, Outcome, command
 from backoffice.schedules import Item
 from backoffice.tenants import scope
 from backoffice.tenants.models import Tenant
-from queues import scoring
+from queues import due_times, scoring
 from queues.base import Queue, queues
 from queues.models.item import open_items
 
@@ -68,22 +68,23 @@ def queues_to_sweep(*, now: datetime, after: str, limit: int) -> Sequence[Item]:
 def ranges_to_score(*, now: datetime, after: str, limit: int) -> Sequence[Item]:
     """Select every range of open items of every scored queue, tenant by tenant."""
     scored = [listed for listed in queues if listed.rule is not None]
-    found = _ranges(scored, from_tenant=after, now=now.isoformat())
+    found = _ranges(scored, from_tenant=after, batch=scoring.BATCH, now=now.isoformat())
     return list(islice((item for item in found if item.key > after), limit))
 
 
 def ranges_to_time(*, now: datetime, after: str, limit: int) -> Sequence[Item]:
     """Select every range of open items of every queue that has due times, tenant by tenant."""
     timed = [listed for listed in queues if listed.due]
-    return list(islice((item for item in _ranges(timed, from_tenant=after) if item.key > after), limit))
+    found = _ranges(timed, from_tenant=after, batch=due_times.BATCH)
+    return list(islice((item for item in found if item.key > after), limit))
 
 
-def _ranges(wanted: list[Queue], *, from_tenant: str, **more: Any) -> Iterator[Item]:
+def _ranges(wanted: list[Queue], *, from_tenant: str, batch: int, **more: Any) -> Iterator[Item]:
     """Iterate in the order of the keys, beginning with the tenant that a key names."""
     begun = int(from_tenant.partition(":")[0] or 1)
     for tenant in Tenant.objects.filter(pk__gte=begun).order_by("pk"):
         with scope.open(tenant):
-            found = [(listed.name, scoring.ranges(listed)) for listed in wanted]
+            found = [(listed.name, scoring.ranges(listed, batch=batch)) for listed in wanted]
         for name, ranges in found:
             for first, last in ranges:
                 arguments = {"queue": name, "first": first, "last": last, **more}

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from datetime import UTC, date, datetime, timedelta
+from random import Random
 from typing import Any
 from uuid import uuid4
 
@@ -289,6 +291,32 @@ def test_a_due_time_that_is_right_is_not_written_again(tenant: Tenant) -> None:
     assert sum(worked_out("payouts")) == 0
     Holiday.objects.create(tenant=tenant, day=date(2026, 12, 25), name="Christmas")
     assert sum(worked_out("payouts")) == 5
+
+
+def test_whatever_is_said_in_whatever_order_the_due_time_is_never_out_of_date(
+    tenant: Tenant, make_person: Callable[..., User]
+) -> None:
+    random, item, ann = Random(7), make_dispute(tenant), make_person()
+    done = Counter()
+    for _turn in range(40):
+        action = random.choice(("answer", "wait", "customer-wrote", "undo"))
+        try:
+            if action == "undo":
+                named = {"queue": "disputes", "item_id": item.pk, "key": uuid4().hex}
+                undoing.undo(actor=Actor.person(ann), **named)
+            else:
+                act(ann, item, action, token=None if action == "customer-wrote" else hold(ann, item))
+        except Refusal as refusal:
+            done[refusal.code] += 1
+            continue
+        done[action] += 1
+        item.refresh_from_db()
+        assert sum(worked_out("disputes")) == 0
+        # Who must act, and nothing else, decides whether a clock runs.
+        assert (item.due_at is None) == (item.waiting_since is not None)
+        assert all(first <= last for first, last in item.waits)
+    assert set(done) == {"answer", "wait", "customer-wrote", "undo", "not-undoable"}
+    assert min(done[name] for name in ("answer", "wait", "customer-wrote", "undo")) > 3
 
 
 def worked_out(name: str) -> list[int]:
