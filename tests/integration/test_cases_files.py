@@ -74,7 +74,7 @@ def test_notes_that_lead_a_formula_are_made_safe_listed_and_restored_while_numbe
     request = ask(analyst, "utf-8")
     data = download(analyst, request)
     rows = read_csv(data, encoding="utf-8")
-    assert data.count(b",-75.6300,") == len(NOTES) and {row["amount"] for row in rows} == {"-75.6300"}
+    assert data.count(b",-75.63,") == len(NOTES) and {row["amount"] for row in rows} == {"-75.63"}
     assert [row["description"] for row in rows] == ["'" + note for note in NOTES[:-1]] + ["a=b"]
     assert manifest(request)["escaped"] == {"description": len(NOTES) - 1}
     assert [escaping.restore(row["description"]) for row in rows] == NOTES
@@ -87,6 +87,8 @@ def test_the_same_notes_are_bare_text_in_a_workbook(analyst: Client) -> None:
     place = sheet.rows[0].index("description")
     assert [row[place] for row in sheet.rows[1:]] == NOTES
     assert {row[place] for row in sheet.types[1:]} == {"inlineStr"}
+    masked = [str(row["account"]) for row in sheet.records()]
+    assert masked == [f"••••{payout.account[-4:]}" for payout in Payout.objects.order_by("pk")]
 
 
 @pytest.mark.case("EC-04")
