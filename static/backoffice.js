@@ -20,6 +20,24 @@
     event.detail.headers["X-CSRFToken"] = token();
   });
 
+  /* A part of the page that renews itself says its state once, when it changes: a live region that is itself
+     replaced each second would be read each second, or never. */
+  const announced = new Map(); // by the id of the part
+  const announce = (part) => {
+    const words = one("[data-announce]", part)?.textContent.trim();
+    const place = one("[data-said]");
+    if (!words || !place || announced.get(part.id) === words) return;
+    if (announced.has(part.id)) place.textContent = words;
+    announced.set(part.id, words);
+  };
+  document.addEventListener("htmx:load", (event) => {
+    const part = event.detail.elt;
+    all("[data-announce]", part.parentElement ?? part).forEach((word) => {
+      const holder = word.closest("[id]:not([data-announce])");
+      if (holder) announce(holder);
+    });
+  });
+
   /* A second press of a button sends nothing twice (the key sees to that); this says so at once. */
   document.addEventListener("submit", (event) => {
     if (event.defaultPrevented) return;
