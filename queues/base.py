@@ -88,6 +88,7 @@ class Action:
     """One decision on one item: a command over `item_id, token, version, reason`.
 
     `states` are those in which it is offered; empty means the open ones, under the queue's claim mode.
+    One that `decides` nothing leaves the item open, and the person on its page.
     """
 
     name: str
@@ -96,9 +97,10 @@ class Action:
     reason: Reason = Reason.NONE
     danger: bool = False
     states: tuple[str, ...] = ()
+    applies: Callable[[Any], bool] | None = None
+    decides: bool = True
 
 
-    One that `decides` nothing leaves the item open, and the person on its page.
 class ScoreRule(Definition):
     """Compute a score from declared inputs.
 
@@ -107,8 +109,6 @@ class ScoreRule(Definition):
     `owner` is the role that answers challenges of the rule. `candidate` is the next version, not yet in
     force: another ScoreRule of the same name, which the rule's page tries out without writing anything.
     """
-    applies: Callable[[Any], bool] | None = None
-    decides: bool = True
 
     title: ClassVar[Words] = ""
     version: ClassVar[int] = 0
