@@ -177,6 +177,7 @@ class Queue(Definition):
     model: ClassVar[type[QueueItem]]
     score: ClassVar[str | None] = None  # the rule's name: definitions never import one another
     claim: ClassVar[Claim | None] = None
+    due: ClassVar[tuple[Within, ...]] = ()  # the clocks of working time; the first to run out is the due time
     freshness: ClassVar[Bounded | Advisory | None] = None
     columns: ClassVar[tuple[str, ...]] = ()
     filters: ClassVar[tuple[str, ...]] = ()
@@ -188,7 +189,6 @@ class Queue(Definition):
     twins: ClassVar[tuple[str, ...]] = ()  # what two open items share when one is a duplicate
     view_permission: ClassVar[str] = ""
     work_permission: ClassVar[str] = ""
-    due: ClassVar[tuple[Within, ...]] = ()  # the clocks of working time; the first to run out is the due time
 
     def __init__(self) -> None:
         if hasattr(self, "model"):
@@ -233,6 +233,7 @@ class Queue(Definition):
             "claim": claims.mode.value,
             "lease_seconds": None if claims.mode is ClaimMode.DISABLED else int(claims.lease.total_seconds()),
             "order": self.score or "oldest first",
+            "due": [clock.describe() for clock in self.due],
             "freshness": _freshness(self.freshness),
             "actions": [action.command.name for action in self.actions],
         }
@@ -244,7 +245,6 @@ class Queue(Definition):
         if [other for other in queues if other is not self and getattr(other, "model", None) is model]:
             return [_error(self, "E002", f"Another queue lists {model.__name__} too; its claims would have two modes.")]
         return []
-            "due": [clock.describe() for clock in self.due],
 
     def _check_claim(self) -> list[CheckMessage]:
         if not isinstance(self.claim, Claim):
@@ -268,6 +268,8 @@ class Queue(Definition):
         rule = self.rule if self.score in rules else None
         for one in (*rule.inputs, *(rule.candidate.inputs if rule.candidate else ())) if rule else ():
             used.update(one.fields)
+        for clock in self.due:
+            used.update(clock.fields, fields_of(clock.paused) if clock.paused is not None else ())
         missing = sorted(name for name in used if not self._has_field(name))
         return [_error(self, "E007", f"The model has no field {name!r}.") for name in missing]
 
@@ -277,28 +279,6 @@ class Queue(Definition):
             return [_error(self, "E008", "The queue needs actions, each with a name of its own.")]
         return []
 
-    def _has_field(self, name: str) -> bool:
-        try:
-            self.model._meta.get_field(name)
-        except FieldDoesNotExist:
-            return False
-        return True
-
-
-def _freshness(stated: Bounded | Advisory | None) -> str:
-    if isinstance(stated, Bounded):
-        return f"at most {int(stated.within.total_seconds())} s behind"
-        for clock in self.due:
-            used.update(clock.fields, fields_of(clock.paused) if clock.paused is not None else ())
-    return str(stated.note) if stated else ""
-
-
-def _error(definition: object, number: str, words: str) -> CheckMessage:
-    return Error(words, obj=definition, id=f"queues.{number}")
-
-
-queues: Registry[Queue] = Registry("queue")
-rules: Registry[ScoreRule] = Registry("score rule")
     def _check_due(self) -> list[CheckMessage]:
         names = [clock.name for clock in self.due]
         if len(set(names)) != len(names):
@@ -321,6 +301,26 @@ rules: Registry[ScoreRule] = Registry("score rule")
                 found.append(_error(self, "E019", f"Clock {clock.name!r}: {clock.waits!r} holds no pairs of instants."))
         return found
 
+    def _has_field(self, name: str) -> bool:
+        try:
+            self.model._meta.get_field(name)
+        except FieldDoesNotExist:
+            return False
+        return True
+
+
+def _freshness(stated: Bounded | Advisory | None) -> str:
+    if isinstance(stated, Bounded):
+        return f"at most {int(stated.within.total_seconds())} s behind"
+    return str(stated.note) if stated else ""
+
+
+def _error(definition: object, number: str, words: str) -> CheckMessage:
+    return Error(words, obj=definition, id=f"queues.{number}")
+
+
+queues: Registry[Queue] = Registry("queue")
+rules: Registry[ScoreRule] = Registry("score rule")
 
 T = TypeVar("T", bound=type[Definition])
 
