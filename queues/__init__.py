@@ -38,10 +38,10 @@ if TYPE_CHECKING:
         rules,
     )
     from queues.due_rules import Within
-    from queues.reference import InReference
     from queues.inputs import Flag, Lookup, Ramp, Step
-
+    from queues.reference import InReference
     from queues.sources import Age, Field, Money
+
 __all__ = [
     "Action",
     "Advisory",
@@ -59,9 +59,9 @@ __all__ = [
     "Reason",
     "ScoreRule",
     "Step",
+    "Within",
     "queue_for",
     "queues",
-    "Within",
     "register",
     "rules",
 ]
@@ -76,6 +76,6 @@ __getattr__ = exports(
         **dict.fromkeys(["Flag", "Lookup", "Ramp", "Step"], "inputs"),
         **dict.fromkeys(["Age", "Field", "Money"], "sources"),
         "InReference": "reference",
+        "Within": "due_rules",
     },
 )
-        "Within": "due_rules",
