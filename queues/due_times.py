@@ -146,10 +146,12 @@ def read_waits(stored: Sequence[Sequence[str]]) -> list[tuple[datetime, datetime
 def _write(listed: Queue, **columns: list[Any]) -> None:
     text = names.SQL(sql.read(_SQL / "due_times.sql")).format(items=names.Identifier(listed.model._meta.db_table))
     with connection.cursor() as cursor:
-        # As in scoring: a table that was just filled looks like one row to the planner.
-        cursor.execute("SET LOCAL enable_nestloop = off" if len(columns["ids"]) > 1 else "SELECT 1")
+        many = len(columns["ids"]) > 1
+        if many:  # a table that was just filled looks like one row to the planner
+            cursor.execute("SET LOCAL enable_nestloop = off")
         cursor.execute(text, {**columns, "tenant": scope.current().pk})
-        cursor.execute("SET LOCAL enable_nestloop = on")
+        if many:
+            cursor.execute("SET LOCAL enable_nestloop = on")
 
 
 def _seen(listed: Queue, calendar: Calendar) -> Written:

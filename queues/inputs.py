@@ -162,7 +162,8 @@ class Ramp(_OfSource):
             full = ", ".join(money.show(Decimal(value), code) for code, value in sorted(self.full_at.items()))
         else:
             full = self.source.threshold(self.full_at)
-        return _("0 to %(points)d points, rising evenly up to %(full)s") % {"points": self.points, "full": full}
+        said = _("0 to %(points)d points, rising evenly up to %(full)s") % {"points": self.points, "full": full}
+        return "; ".join(filter(None, (said, self.source.exception())))
 
 
 @dataclass(frozen=True)
@@ -197,7 +198,8 @@ class Step(_OfSource):
             _("%(points)d from %(value)s") % {"points": points, "value": self.source.threshold(value)}
             for value, points in self.steps
         ]
-        return _("points in steps: %(steps)s") % {"steps": ", ".join(steps)}
+        said = _("points in steps: %(steps)s") % {"steps": ", ".join(steps)}
+        return "; ".join(filter(None, (said, self.source.exception())))
 
 
 @dataclass(frozen=True)

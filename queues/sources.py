@@ -68,6 +68,10 @@ class Field:
         """Write one of the rule's thresholds for people."""
         return self.show(str(number), "")
 
+    def exception(self) -> str:
+        """Say when the value does not count, or nothing."""
+        return ""
+
     def note(self, stored: Mapping[str, Any], *, today: date | None, stale_days: int) -> str:
         """Say what is wrong with the stored value, on a day: no rate, an old one."""
         return ""
@@ -130,6 +134,9 @@ class Age(Field):
             seconds,
             output_field=NUMBER,
         )
+
+    def exception(self) -> str:
+        return str(self.still_text)
 
     def show(self, value: str, unit: str) -> str:
         if unit == _STILL:

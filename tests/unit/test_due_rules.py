@@ -9,7 +9,7 @@ import pytest
 from django.db.models import Q
 
 from backoffice.errors import Refusal
-from queues import Within, due_rules, hours, queues, working_time
+from queues import Within, due_rules, hours, queues, rules, working_time
 from queues.due_rules import Due, Instants
 from queues.working_time import Calendar
 
@@ -110,6 +110,14 @@ def test_the_definition_says_its_clocks() -> None:
     assert described == [
         {"name": "check", "working_hours": 16, "after": "opened_at", "until": "the decision", "paused": ""}
     ]
+
+
+def test_the_rule_says_when_age_does_not_count() -> None:
+    age = next(one for one in rules.get("dispute.urgency-score").inputs if one.name == "age")
+    assert age.rule_words() == (
+        "0 to 40 points, rising evenly up to 10 days old; its age does not count while it waits for the customer"
+    )
+    assert age.fields == ("opened_at", "waiting_since")
 
 
 @pytest.mark.parametrize(
