@@ -138,9 +138,10 @@ def count(*, rows: QuerySet[QueueItem], search: Search, cap: int) -> tuple[int, 
 
 def _by_key(order: list[Any]) -> list[Any]:
     """Keep the order, and the planner off the list's index: it would walk all of it past a few ids at its end."""
-    score = F("score") + Value(0)
-    last_first = order[0].descending is False
-    return [score.asc(nulls_first=True) if last_first else score.desc(nulls_last=True), *order[1:]]
+    first = order[0].copy()
+    # Of one value the greatest is itself; no index is over it.
+    first.set_source_expressions([Func(first.expression, first.expression, function="GREATEST")])
+    return [first, *order[1:]]
 
 
 def _looked_at(rows: QuerySet[QueueItem], search: Search) -> QuerySet[Any, Any]:

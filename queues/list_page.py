@@ -160,7 +160,7 @@ def _count(queue: Queue, wanted: dict[str, str], person: User, page: listing.Pag
         return listing.Count(len(page.items), capped=False)
     indexed = {"state", due_filter.NAME, ordering.SORT}
     cap = listing.COUNT_CAP if set(wanted) <= indexed else FILTERED_CAP
-    return listing.count(queue=queue, filters=wanted, person=person, cap=cap)
+    return listing.count(queue=queue, filters=wanted, person=person, cap=cap, search=page.search)
 
 
 def _is_code(queue: Queue, name: str) -> bool:

@@ -39,6 +39,7 @@ class Page:
     after: str
     before: str
     as_of: datetime
+    search: finding.Search | None = None  # what it looked for; a count of the same list need not look again
 
 
 @dataclass(frozen=True)
@@ -96,11 +97,18 @@ _CLAIMS = {
 }
 
 
-def count(*, queue: Queue, filters: Mapping[str, str], person: User | None = None, cap: int = COUNT_CAP) -> Count:
-    """Count what matches, up to the cap."""
+def count(
+    *,
+    queue: Queue,
+    filters: Mapping[str, str],
+    person: User | None = None,
+    cap: int = COUNT_CAP,
+    search: finding.Search | None = None,
+) -> Count:
+    """Count what matches, up to the cap; `search` is what a page of the same list has looked for."""
     rows = _plain(queue, filters, person)
     if text := _searched(filters):
-        return Count(*finding.count(rows=rows, search=finding.Search(queue, text), cap=cap))
+        return Count(*finding.count(rows=rows, search=search or finding.Search(queue, text), cap=cap))
     number = rows[: cap + 1].count()
     return Count(min(number, cap), number > cap)
 
@@ -140,6 +148,7 @@ def page(
         after=order.write_key(items[-1]) if items and (more or back) else "",
         before=order.write_key(items[0]) if items and (more if back else key is not None) else "",
         as_of=clocks.database_now(),
+        search=search,
     )
 
 

@@ -42,6 +42,7 @@ def test_each_instant_of_each_page_is_in_the_readers_zone(
                 seen += bool(clocks)
             if name == "export-new":
                 continue  # its preview is the file as it will be: in the company's zone, for whoever reads it
+            page = re.sub(r"<code>[^<]*</code>", "", page)  # what a machine wrote for a machine
             shown = re.sub(r'(datetime|title|value|data-[a-z-]+)="[^"]*"', "", page)
             assert not _RAW.findall(shown), (name, _RAW.findall(shown))
     assert seen > 40

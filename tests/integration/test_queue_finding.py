@@ -13,7 +13,7 @@ from backoffice.tenants.models import Tenant
 from queues import claiming, finding, listing
 from queues.base import queues
 from queues.models import Payout
-from queues.models.item import list_order
+from queues.models.item import due_order, list_order
 from tests import factories
 from tests.making_items import make_payouts
 
@@ -92,6 +92,8 @@ def test_pages_hold_each_find_once_in_order_both_ways(
         assert _pages(text) == (expected, expected), text
     assert _pages("love", currency="GBP") == (_expected("love", currency="GBP"),) * 2
     assert _pages("love", state="approved") == ([], [])
+    by_due = Payout.objects.filter(pk__in=_expected("zoe")).order_by(*due_order()).values_list("pk", flat=True)
+    assert _pages("zoe", sort="due") == (list(by_due),) * 2
 
 
 @pytest.mark.parametrize("how", HOW)
