@@ -38,7 +38,7 @@ def test_a_selection_survives_paging_and_is_planned_whole(page: Page, accessible
 
 
 def test_all_that_match_is_more_than_the_page(page: Page, shoot: Callable[[Page, str], None]) -> None:
-    page.get_by_label("all 60 that match").check()
+    page.get_by_label("all 60 that match").first.check()
     expect(page.locator("[data-selected-count]")).to_have_text("60")
     shoot(page, "finance-list")
     page.locator("#selection .button--primary").click()
