@@ -18,6 +18,7 @@ What stays true:
 - Claim, renew, report, settle and give back are one conditional statement each, on (id, fence).
 - A job starts after the commit that submits it. A start that fails leaves it to the reconciler.
 - A command that a job dispatches is guarded by its fence: a stale run finishes at most the command it is in.
+- A run ends with all the processes that it started, however it ends; `surviving` names the exception.
 - Nothing of an exception reaches the record or the broker: people see a Refusal's words or a reference.
 
 A kind is a class in `<app>/definitions/`:

@@ -17,7 +17,7 @@ from enum import StrEnum
 import psycopg
 import structlog
 
-from backoffice.jobs import continuing, horse, keeping, settling
+from backoffice.jobs import continuing, horse, keeping, orphans, settling
 from backoffice.jobs.base import kinds
 from backoffice.jobs.errors import ContinuationRefused, SettlementRefused
 from backoffice.jobs.keeping import Held, Keeper
@@ -55,9 +55,10 @@ class Watch:
         pid: int,
         wakeup: int,
         stop_by: Callable[[], float | None],
+        spared: Callable[[], set[int]] = set,
     ) -> None:
         self.held, self.keeper, self.relay, self.pid = held, keeper, relay, pid
-        self._wakeup, self._stop_by = wakeup, stop_by
+        self._wakeup, self._stop_by, self._spared = wakeup, stop_by, spared
         self._process = os.pidfd_open(pid)
         now = held.asked_at
         self._renew_at = now + held.job.lease.total_seconds() / 3
@@ -144,7 +145,7 @@ class Watch:
             self._cancel_by = now + kinds.get(self.held.job.kind).cancel_grace.total_seconds()
 
     def _reap(self) -> int:
-        """End the run's whole process group, then let go of the process; return its exit status.
+        """End the run's whole process group, the process and what it left elsewhere; return its exit status.
 
         Until it is waited for, its number belongs to nobody else, so the kill cannot hit a stranger.
         """
@@ -153,6 +154,7 @@ class Watch:
         with contextlib.suppress(ProcessLookupError):
             os.kill(self.pid, signal.SIGKILL)  # where it had not yet made a group of its own
         _pid, status = os.waitpid(self.pid, 0)
+        orphans.end(spared=self._spared())
         return os.waitstatus_to_exitcode(status)
 
     def _record(self, verdict: Verdict, status: int) -> None:

@@ -24,10 +24,11 @@ from rq.exceptions import DequeueTimeout
 from rq.job import Job as Message
 from rq.serializers import JSONSerializer
 
-from backoffice.jobs import dispatching, keeping, packing
+from backoffice.jobs import dispatching, keeping, orphans, packing
 from backoffice.jobs.base import kinds
 from backoffice.jobs.keeping import Held, Keeper
 from backoffice.jobs.standing_by import Standby
+from backoffice.jobs.surviving import Survivor
 from backoffice.jobs.watching import Watch
 
 log = structlog.get_logger(__name__)
@@ -61,12 +62,15 @@ class JobWorker(Worker):
         self._taken = ""  # the message last taken; it leaves the broker along with the next look for one
         self._more = 0  # how many waited behind it
         self._standbys: list[Standby] = []
+        self._survivor: Survivor | None = None
         self._wakeup, self._woken = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
 
     def run_forever(self, *, burst: bool = False) -> None:
         """Work until SIGTERM or SIGINT; with `burst`, until the queue is empty. Outages are waited out."""
         self._install_signal_handlers()
         connections.close_all()
+        self._survivor = Survivor()
+        orphans.adopt()
         packing.pack()
         pause = 0.0
         log.info("worker.started", queue=self.queues[0].name, owner=self.owner)
@@ -114,7 +118,10 @@ class JobWorker(Worker):
             pid=horse.pid,
             wakeup=self._wakeup,
             stop_by=lambda: self._stop_by,
+            spared=self._spared,
         ).keep()
+        if self._survivor is not None:
+            self._survivor.run_in(0)
         horse.relay.close()
         self._horse_pid = 0
 
@@ -122,8 +129,15 @@ class JobWorker(Worker):
         while True:
             self._stand_by(1)
             horse = self._standbys.pop(0)
+            if self._survivor is not None:
+                self._survivor.run_in(horse.pid)
             if horse.begin(held):
                 return horse
+
+    def _spared(self) -> set[int]:
+        """Return the processes that no run started."""
+        ours = {one.pid for one in self._standbys}
+        return ours | {self._survivor.pid} if self._survivor is not None else ours
 
     def _stand_by(self, count: int, *, beside: Standby | None = None) -> None:
         """Where no work-horse stands by, fork some. They share no connection of ours, nor of each other's."""

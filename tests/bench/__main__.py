@@ -16,7 +16,7 @@ from pathlib import Path
 
 from backoffice.stack.servers import Servers
 
-BENCHES = ("listing", "search", "schedules", "jobs", "recovery", "rescore", "claims")
+BENCHES = ("listing", "search", "schedules", "jobs", "recovery", "monitor", "rescore", "claims")
 
 
 def main() -> int:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 import time
 from datetime import timedelta
 from pathlib import Path
@@ -202,3 +204,24 @@ class Suicidal(Probe):
         for step in ("one", "two", "three"):
             with run.step(step):
                 pass
+
+
+@register
+class Family(Probe):
+    """Start a process, and another in a session of its own; name both in a file, then wait."""
+
+    name = "probe.family"
+    max_duration = timedelta(seconds=20)
+
+    def run(self, run: Run) -> None:
+        folder = Path(str(run.arguments["folder"]))
+        with run.step("one"):
+            child = subprocess.Popen(["/bin/sleep", "600"])
+            apart = "subprocess.Popen(['/bin/sleep', '601'], start_new_session=True, stdout=subprocess.DEVNULL)"
+            command = f"import subprocess; print({apart}.pid)"
+            told = subprocess.run([sys.executable, "-c", command], stdout=subprocess.PIPE, text=True, check=True)
+            entered = folder / f"family-{run.fence}"
+            entered.with_suffix(".part").write_text(f"{os.getpid()} {child.pid} {told.stdout}")
+            entered.with_suffix(".part").rename(entered)
+            if run.arguments.get("wait", 1):
+                wait_for(str(folder / "go"))
