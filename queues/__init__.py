@@ -31,6 +31,7 @@ if TYPE_CHECKING:
         ClaimMode,
         Queue,
         Reason,
+        RoundRobin,
         ScoreRule,
         queue_for,
         queues,
@@ -57,6 +58,7 @@ __all__ = [
     "Queue",
     "Ramp",
     "Reason",
+    "RoundRobin",
     "ScoreRule",
     "Step",
     "Within",
@@ -70,7 +72,8 @@ __getattr__ = exports(
     __name__,
     {
         **dict.fromkeys(
-            ["Action", "Advisory", "Bounded", "Claim", "ClaimMode", "Queue", "Reason", "ScoreRule"], "base"
+            ["Action", "Advisory", "Bounded", "Claim", "ClaimMode", "Queue", "Reason", "RoundRobin", "ScoreRule"],
+            "base",
         ),
         **dict.fromkeys(["queue_for", "queues", "register", "rules"], "base"),
         **dict.fromkeys(["Flag", "Lookup", "Ramp", "Step"], "inputs"),

@@ -75,6 +75,16 @@ class Advisory:
     note: Words
 
 
+@dataclass(frozen=True)
+class RoundRobin:
+    """What arrives is given out in turn to those who work in the queue and are not away, with no hand of theirs.
+
+    Nobody is given more than `most` at a time, or what the claim allows; what nobody has room for stays free.
+    """
+
+    most: int | None = None
+
+
 class Reason(enum.Enum):
     """Whether an action asks for a reason."""
 
@@ -187,6 +197,7 @@ class Queue(Definition):
     sensitive: ClassVar[tuple[str, ...]] = ()  # fields of which some roles see the last four characters (masking.py)
     same: ClassVar[tuple[str, ...]] = ()  # further fields that link items of this queue
     twins: ClassVar[tuple[str, ...]] = ()  # what two open items share when one is a duplicate
+    assign: ClassVar[RoundRobin | None] = None  # None: people take what they work on
     view_permission: ClassVar[str] = ""
     work_permission: ClassVar[str] = ""
 
@@ -236,6 +247,7 @@ class Queue(Definition):
             "due": [clock.describe() for clock in self.due],
             "freshness": _freshness(self.freshness),
             "actions": [action.command.name for action in self.actions],
+            "assign": "round robin" if self.assign else "by hand",
         }
 
     def _check_model(self) -> list[CheckMessage]:
@@ -252,6 +264,14 @@ class Queue(Definition):
         if self.claim.lease <= timedelta(0) or self.claim.max_held < 1 or self.claim.max_hold < self.claim.lease:
             return [_error(self, "E004", "The claim needs a lease, a cap of 1 or more, and max_hold not below lease.")]
         return []
+
+    def _check_assign(self) -> list[CheckMessage]:
+        if self.assign is None or not isinstance(self.claim, Claim):
+            return []
+        most = self.assign.most
+        if self.claim.mode is not ClaimMode.DISABLED and (most is None or 1 <= most <= self.claim.max_held):
+            return []
+        return [_error(self, "E020", "The queue shares out, which needs claims and a cap between 1 and max_held.")]
 
     def _check_score(self) -> list[CheckMessage]:
         if self.score is not None and self.score not in rules:

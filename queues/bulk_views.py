@@ -1,94 +1,155 @@
-"""The page that does one thing to many items: first what was chosen and what can be done, then what came of each."""
+"""The pages that do one thing to many items: what was chosen, what can be done with it, what came of each.
+
+Choosing freezes the items (queues/bulk.py) and goes to the run's own page, which can be reloaded, left and
+found again: first it asks what is to be done, then it shows the progress, then the answers.
+"""
 
 from __future__ import annotations
 
+from typing import Any
+
 from django.core.exceptions import BadRequest
-from django.http import HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.urls import reverse
 from django.utils.translation import gettext as _
 
+from backoffice import commands
 from backoffice.errors import Refusal
-from queues import bulk, claiming, handing, list_page, setting_aside
-from queues.base import ClaimMode
-from queues.models import QueueItem
+from queues import bulk, bulk_page, bulk_running, handing, list_page, setting_aside
+from queues.claiming import database_now
+from queues.models import BulkRun
 from queues.views import QueuePage
 
-SHOWN = 20
+RUNS = 50
 
 
-class BulkPage(QueuePage):
-    """Show the choice (from the list), then run it (from its own form, whose ids travel in one field)."""
+class QueueBulk(QueuePage):
+    """List the runs that the person may read; freeze a choice that came from the list."""
+
+    http_method_names = ["get", "head", "post", "options"]
+
+    def get(self, request: HttpRequest, queue: str) -> HttpResponse:
+        rows = bulk.visible(person=self.person, queue=queue).order_by("-id")
+        before = request.GET.get("before", "")
+        if before.isascii() and before.isdigit() and len(before) <= 18:
+            rows = rows.filter(pk__lt=int(before))
+        found = list(rows.exclude(state=BulkRun.State.CHOSEN)[: RUNS + 1])
+        context = {
+            "queue": self.queue,
+            "title": _("Done to many items"),
+            "runs": [(run, bulk_page.words(run)) for run in found[:RUNS]],
+            "older": found[RUNS - 1].pk if len(found) > RUNS else None,
+            "supervises": self.person.has_perm("queues.supervise"),
+        }
+        return self.page(context, template="queues/bulk_runs.html")
+
+    def post(self, request: HttpRequest, queue: str) -> HttpResponse:
+        ids = [text for text in request.POST.getlist("ids[]") if text]
+        if not all(text.isascii() and text.isdigit() and len(text) <= 18 for text in ids):
+            raise BadRequest("ids are numbers")
+        try:
+            outcome = bulk.choose(
+                actor=self.actor,
+                queue=queue,
+                filters=list_page.filters_of(queue=self.queue, query=request.GET),
+                ids=[int(text) for text in ids],
+                everything=request.POST.get("all") == "1",
+                suffix=self.suffix,
+                key=self.key,
+            )
+        except Refusal as refusal:
+            return self.listing(refusal=refusal)
+        return _see(queue, outcome.data["run_id"])
+
+
+class BulkRunPage(QueuePage):
+    """Show one run. Others than who chose it and supervisors find nothing here."""
+
+    run: BulkRun
+
+    def setup(self, request: HttpRequest, *args: Any, **kwargs: Any) -> None:
+        super().setup(request, *args, **kwargs)
+        self.run_id: int = kwargs["run"]
+
+    def required_permission(self) -> str:
+        return self.queue.work
+
+    def found_run(self) -> BulkRun:
+        run = bulk.visible(person=self.person, queue=self.queue.name).filter(pk=self.run_id).first()
+        if run is None or (run.state == BulkRun.State.CHOSEN and run.requested_by_id != self.person.pk):
+            raise Http404
+        return run
+
+    def get(self, request: HttpRequest, queue: str, run: int) -> HttpResponse:
+        found = self.found_run()
+        if found.state == BulkRun.State.CHOSEN:
+            return self.confirm(found, None)
+        return self.results(found)
+
+    def confirm(self, run: BulkRun, refusal: Refusal | None) -> HttpResponse:
+        context = bulk_page.confirm(queue=self.queue, run=run, person=self.person, tried=self.request.POST)
+        return self._answer("queues/bulk.html", context, refusal)
+
+    def results(self, run: BulkRun, refusal: Refusal | None = None) -> HttpResponse:
+        context = bulk_page.results(queue=self.queue, run=run, person=self.person, query=self.request.GET)
+        if self.request.headers.get("HX-Request"):
+            answer = self.page(context, template="queues/_bulk_progress.html")
+            if not context["live"]:
+                answer["HX-Refresh"] = "true"
+            return answer
+        return self._answer("queues/bulk_done.html", context, refusal)
+
+
+class StartBulkRun(BulkRunPage):
+    """Say what is to be done; a small run is through when the answer comes, a large one shows its progress."""
 
     http_method_names = ["post", "options"]
 
-    def post(self, request: HttpRequest, queue: str) -> HttpResponse:
-        again = "act" in request.POST
-        items: list[QueueItem] = []
+    def post(self, request: HttpRequest, queue: str, run: int) -> HttpResponse:
+        found = self.found_run()
         try:
-            items = self._chosen(again)
-            if again:
-                return self._ran(items)
+            outcome = bulk.start(actor=self.actor, run_id=run, wish=self._wish(), key=self.key)
         except Refusal as refusal:
-            return self._choice(items, refusal) if items else self.listing(refusal=refusal)
-        return self._choice(items, None)
+            found.refresh_from_db()
+            if found.state == BulkRun.State.CHOSEN:
+                return self.confirm(found, refusal)
+            return self.results(found, refusal)
+        if outcome.data["job_id"] is None and not outcome.replayed:
+            bulk_running.run_now(run_id=run)
+        return _see(queue, run)
 
-    def _chosen(self, again: bool) -> list[QueueItem]:
-        texts = self.request.POST.get("ids", "").split(",") if again else self.request.POST.getlist("ids[]")
-        ids = [text for text in texts if text]
-        if not all(text.isascii() and text.isdigit() and len(text) <= 18 for text in ids):
-            raise BadRequest("ids are numbers")
-        return bulk.choose(
-            queue=self.queue,
-            filters=list_page.filters_of(queue=self.queue, query=self.request.GET),
-            person=self.person,
-            ids=[int(text) for text in ids],
-            everything=not again and self.request.POST.get("all") == "1",
-        )
-
-    def _ran(self, items: list[QueueItem]) -> HttpResponse:
+    def _wish(self) -> bulk.Wish:
         posted = self.request.POST
         act, until = posted.get("act", ""), None
-        reason = posted.get("reason", "")
-        if act == "snooze":
-            now = claiming.database_now()
-            until = setting_aside.chosen(preset=posted.get("preset", ""), typed=posted.get("until", ""), now=now)
-            setting_aside.reason_kept(reason)
-        wish = bulk.Wish(act=act, to=self._receivers(), until=until, reason=reason)
-        if act == "assign" and not wish.to:
-            raise Refusal("nobody-chosen", _("Choose a person."))
-        answers = bulk.run(actor=self.actor, queue=self.queue, items=items, wish=wish, key=self.key)
-        refused = [answer for answer in answers if answer.refused]
-        context = {
-            "queue": self.queue,
-            "suffix": self.suffix,
-            "title": str(self.queue.title),
-            "total": len(answers),
-            "done": len(answers) - len(refused),
-            "refused": refused,
-        }
-        return self.page(context, template="queues/bulk_done.html")
-
-    def _receivers(self) -> tuple[int, ...]:
-        texts = self.request.POST.getlist("to")[: handing.MOST]
+        if act == BulkRun.Act.SNOOZE:
+            until = setting_aside.chosen(
+                preset=posted.get("preset", ""), typed=posted.get("until", ""), now=database_now()
+            )
+        texts = posted.getlist("to")[: handing.MOST]
         if not all(text.isascii() and text.isdigit() and len(text) <= 18 for text in texts):
             raise BadRequest("people are numbers")
-        return tuple(int(text) for text in texts)
+        people = tuple(int(text) for text in texts)
+        return bulk.Wish(act=act, to=people, until=until, reason=posted.get("reason", ""))
 
-    def _choice(self, items: list[QueueItem], refusal: Refusal | None) -> HttpResponse:
-        claims = self.queue.claims.mode is not ClaimMode.DISABLED
-        supervises = self.person.has_perm("queues.supervise")
-        context = {
-            "queue": self.queue,
-            "suffix": self.suffix,
-            "title": str(self.queue.title),
-            "count": len(items),
-            "ids": ",".join(str(item.pk) for item in items),
-            "first": items[:SHOWN],
-            "more": max(0, len(items) - SHOWN),
-            "claims": claims,
-            "supervises": supervises,
-            "people": handing.workers(self.queue) if claims and supervises else [],
-            "presets": setting_aside.presets(now=claiming.database_now()),
-            "tried": {name: self.request.POST.get(name, "") for name in ("act", "reason", "preset", "until")},
-            "tried_people": self.request.POST.getlist("to"),
-        }
-        return self._answer("queues/bulk.html", context, refusal)
+
+class ChangeBulkRun(BulkRunPage):
+    """Stop a run, or let a job go on with what a request left."""
+
+    http_method_names = ["post", "options"]
+    act = "halt"
+
+    def post(self, request: HttpRequest, queue: str, run: int) -> HttpResponse:
+        found = self.found_run()
+        command = bulk.halt if self.act == "halt" else bulk.go_on
+        try:
+            commands.dispatch(command, actor=self.actor, key=self.key, run_id=run)
+        except Refusal as refusal:
+            found.refresh_from_db()
+            return self.results(found, refusal)
+        return _see(queue, run)
+
+
+def _see(queue: str, run: int) -> HttpResponse:
+    response = HttpResponseRedirect(reverse("bulk-run", args=[queue, run]))
+    response.status_code = 303
+    return response

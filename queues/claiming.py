@@ -124,7 +124,7 @@ def may_claim(actor: Actor, name: str) -> tuple[Queue, User]:
 def lock_held(listed: Queue, person: User, *, besides: int | None = None) -> int:
     """Lock the person's membership and count their live holds; until the end, nobody can add to them."""
     lock_membership(listed, person)
-    return _held(listed, person, besides=besides)
+    return held(listed, person, besides=besides)
 
 
 def lock_membership(listed: Queue, person: User) -> None:
@@ -133,9 +133,10 @@ def lock_membership(listed: Queue, person: User) -> None:
         raise NotPermitted("not-permitted", _("You may not work in this queue."))
 
 
-def _held(listed: Queue, person: User, *, besides: int | None) -> int:
-    (held,) = run("held.sql", listed, person, item=besides or 0) or (0,)
-    return int(held)
+def held(listed: Queue, person: User, *, besides: int | None = None) -> int:
+    """Count the person's live holds in the queue; without the lock others may add to them meanwhile."""
+    (number,) = run("held.sql", listed, person, item=besides or 0) or (0,)
+    return int(number)
 
 
 def lock_cap(listed: Queue, person: User, *, besides: int | None = None, reader: User | None = None) -> None:
@@ -146,26 +147,26 @@ def lock_cap(listed: Queue, person: User, *, besides: int | None = None, reader:
 
 def refuse_past_cap(listed: Queue, person: User, *, besides: int | None = None, reader: User | None = None) -> None:
     """Refuse, in words for the reader, when the person holds as many items as the queue allows."""
-    held = _held(listed, person, besides=besides)
-    if held >= listed.claims.max_held and reader not in (None, person):
+    number = held(listed, person, besides=besides)
+    if number >= listed.claims.max_held and reader not in (None, person):
         raise Refusal(
             "cap-reached",
             ngettext(
                 "%(name)s already holds %(count)d item, the most allowed here.",
                 "%(name)s already holds %(count)d items, the most allowed here.",
-                held,
+                number,
             )
-            % {"name": person, "count": held},
+            % {"name": person, "count": number},
         )
-    if held >= listed.claims.max_held:
+    if number >= listed.claims.max_held:
         raise Refusal(
             "cap-reached",
             ngettext(
                 "You already hold %(count)d item, the most allowed here. Decide or release it first.",
                 "You already hold %(count)d items, the most allowed here. Decide or release one first.",
-                held,
+                number,
             )
-            % {"count": held},
+            % {"count": number},
         )
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from django.db.models import QuerySet
 from django.utils.translation import gettext as _
 
 from backoffice import commands
@@ -23,6 +24,7 @@ from queues.base import Queue
 from queues.models import QueueItem
 
 MAX_NOTE = 1_000
+HANDS = ("item.hand-over", "item.move", "item.assign", "item.share")
 MOST = 200  # people offered in one choice
 
 
@@ -53,13 +55,13 @@ def free(*, actor: Actor, queue: str, item_id: int, token: int, reason: str, key
 def hand_over_item(*, actor: Actor, queue: str, item_id: int, token: int, to: int, note: str) -> Outcome:
     """Give one's own live hold to somebody else."""
     listed, person = claiming.may_claim(actor, queue)
-    text = _note(note)
+    text = note_kept(note)
     if to == person.pk:
         raise Refusal("own-item", _("You hold this item already."))
     row = _hand(listed, person, item_id, to, under="mine", token=token)
     if row is None:
         claiming.refuse(listed, person, item_id, lost=True)
-    return _handed(listed, row, to, note=text)
+    return handed(listed, row, to, note=text)
 
 
 @command("item.move", permission="queues.supervise", target=claiming.target)
@@ -70,18 +72,18 @@ def move_item(*, actor: Actor, queue: str, item_id: int, token: int, to: int, re
     row = _hand(listed, person, item_id, to, under="seen", token=token)
     if row is None:
         raise _moved_on(listed, person, item_id)
-    return _handed(listed, row, to, reason=text)
+    return handed(listed, row, to, reason=text)
 
 
 @command("item.assign", permission="queues.supervise", target=claiming.target)
 def assign_item(*, actor: Actor, queue: str, item_id: int, to: int, note: str) -> Outcome:
     """Give a free item to a person."""
     listed, person = claiming.may_claim(actor, queue)
-    text = _note(note)
+    text = note_kept(note)
     row = _hand(listed, person, item_id, to, under="free", token=0)
     if row is None:
         claiming.refuse(listed, person, item_id)
-    return _handed(listed, row, to, note=text)
+    return handed(listed, row, to, note=text)
 
 
 @command("item.free", permission="queues.supervise", target=claiming.target)
@@ -100,16 +102,23 @@ def free_item(*, actor: Actor, queue: str, item_id: int, token: int, reason: str
 
 def workers(listed: Queue) -> list[User]:
     """Return the active people of the open tenant who may work in the queue, by name."""
+    return [member.user for member in _members(listed).order_by("user__name", "user__email")[:MOST]]
+
+
+def in_order_of_joining(listed: Queue) -> list[User]:
+    """Return the same people in the order of the rotation, which no change of a name turns."""
+    return [member.user for member in _members(listed).order_by("pk")[:MOST]]
+
+
+def _members(listed: Queue) -> QuerySet[Membership]:
     able = [name for name, granted in roles.ROLE_PERMISSIONS.items() if {listed.work, "queues.claim"} <= granted]
-    members = Membership.objects.filter(active=True, roles__overlap=able, user__is_active=True).select_related("user")
-    return [member.user for member in members.order_by("user__name", "user__email")[:MOST]]
+    return Membership.objects.filter(active=True, roles__overlap=able, user__is_active=True).select_related("user")
 
 
 def handed_to(items: Iterable[QueueItem]) -> dict[str, tuple[str, str]]:
     """Say of held items who gave them to their holders and with which words: {target: (name, words)}."""
     held = {item.target: item for item in items}
-    hands = ["item.hand-over", "item.move", "item.assign"]
-    events = AuditEvent.objects.filter(target__in=list(held), act__in=hands, outcome=AuditEvent.Outcome.DONE)
+    events = AuditEvent.objects.filter(target__in=list(held), act__in=HANDS, outcome=AuditEvent.Outcome.DONE)
     last: dict[str, AuditEvent] = {}
     for event in events.order_by("id") if held else ():
         if (event.data.get("result") or {}).get("token") == held[event.target].claim_token:
@@ -133,7 +142,8 @@ def _hand(listed: Queue, person: User, item_id: int, to: int, *, under: str, tok
     return claiming.run("hand.sql", listed, person, item=item_id, to=to, under=under, token=token)
 
 
-def _handed(listed: Queue, row: tuple[Any, ...], to: int, **words: str) -> Outcome:
+def handed(listed: Queue, row: tuple[Any, ...], to: int, **words: str) -> Outcome:
+    """Report a hand: the new hold, who had the item, who has it, and the words that went with it."""
     made = claiming.outcome(listed, row[:3])
     return Outcome(target=made.target, data={**made.data, "from": row[3], "to": to, **words})
 
@@ -146,7 +156,8 @@ def _moved_on(listed: Queue, person: User, item_id: int) -> Refusal:
     return Refusal("changed", _("Who holds this item changed since you opened it. Reload the page and look again."))
 
 
-def _note(text: str) -> str:
+def note_kept(text: str) -> str:
+    """Return a note as it is kept: trimmed, within bounds."""
     kept = text.strip()
     if len(kept) > MAX_NOTE:
         raise Refusal("note-too-long", _("A note has at most %(max)d characters.") % {"max": MAX_NOTE})

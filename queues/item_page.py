@@ -53,7 +53,7 @@ def context(
     mine = held and item.claim_holder_id == person.pk
     mode = queue.claims.mode
     word, badge = showing.state(item)
-    decisions = _decisions(queue, item, suffix, mine, held, refused, typed) if works else []
+    decisions = _decisions(queue, item, person, suffix, mine, held, refused, typed) if works else []
     events = list(recording.timeline(target=item.target)[: TIMELINE + 1])
     return {
         "queue": queue,
@@ -110,9 +110,9 @@ def _beside(
 
 
 def _decisions(
-    queue: Queue, item: QueueItem, suffix: str, mine: bool, held: bool, refused: str, typed: str
+    queue: Queue, item: QueueItem, person: User, suffix: str, mine: bool, held: bool, refused: str, typed: str
 ) -> list[Decision]:
-    offered = queue.actions_for(item)
+    offered = queue.actions_for(item, person)
     if refused and refused not in {action.name for action in offered}:
         offered = [*offered, queue.action(refused)]  # what was typed stays on the page
     return [

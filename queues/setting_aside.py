@@ -76,12 +76,7 @@ def snooze_item(
     listed, person = worker(actor, queue)
     kept = reason_kept(reason)
     instant = datetime.fromisoformat(until)
-    now = claiming.database_now()
-    if instant <= now:
-        raise Refusal("past", _("That time is over already. Choose a later one."))
-    if instant > now + LONGEST_SNOOZE:
-        days = LONGEST_SNOOZE.days
-        raise Refusal("too-far", _("An item can be snoozed for %(days)d days at most.") % {"days": days})
+    check_until(instant, now=claiming.database_now())
     without = listed.claims.mode is not ClaimMode.REQUIRED or person.has_perm("queues.supervise")
     seen: dict[str, Any] = {"token": token, "version": version, "without": without}
     if not claiming.run("snooze.sql", listed, person, item=item_id, until=instant, **seen):
@@ -119,6 +114,17 @@ def chosen(*, preset: str, typed: str, now: datetime) -> datetime:
     except ValueError:
         raise Refusal("no-time", _("Say until when: choose a time, or type a date and a time.")) from None
     return local if local.tzinfo else timezone.make_aware(local)
+
+
+def check_until(instant: datetime | None, *, now: datetime) -> None:
+    """Refuse an end of a snooze that is missing, over already, or too far away."""
+    if instant is None:
+        raise Refusal("no-time", _("Say until when: choose a time, or type a date and a time."))
+    if instant <= now:
+        raise Refusal("past", _("That time is over already. Choose a later one."))
+    if instant > now + LONGEST_SNOOZE:
+        days = LONGEST_SNOOZE.days
+        raise Refusal("too-far", _("An item can be snoozed for %(days)d days at most.") % {"days": days})
 
 
 def reason_kept(text: str) -> str:

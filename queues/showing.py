@@ -165,6 +165,7 @@ def _words(act: str, who: str, titles: dict[str, str]) -> str:
         "hand-over": _("%(who)s handed it over"),
         "move": _("%(who)s moved it"),
         "assign": _("%(who)s assigned it"),
+        "share": _("%(who)s shared it out"),
         "free": _("%(who)s took it off its holder"),
         "undo": _("%(who)s took the decision back"),
         "reopen": _("%(who)s reopened it"),

@@ -23,7 +23,7 @@ from backoffice.commands import Actor, Outcome, command
 from backoffice.schedules import Item
 from backoffice.tenants import scope
 from backoffice.tenants.models import Tenant
-from queues import due_times, scoring
+from queues import due_times, scoring, sharing
 from queues.base import Queue, queues
 from queues.models.item import open_items
 
@@ -33,22 +33,25 @@ MOST = 500  # items that one command frees
 
 @command("queue.sweep", systems=("schedules", "shell"))
 def sweep_queue(*, actor: Actor, queue: str) -> Outcome:
-    """Free the queue's expired holds and due-snoozed items in the open tenant, and note it in each one's history."""
+    """Free the queue's expired holds and due-snoozed items in the open tenant; share out, where it does so."""
     listed = queues.get(queue)
+    shared = sharing.share_free(actor=actor, listed=listed)  # first: memberships are locked before items
     values: dict[str, Any] = {"tenant": scope.current().pk, "open": list(listed.model.OPEN), "limit": MOST}
     with connection.cursor() as cursor:
         text = names.SQL(sql.read(_SQL / "sweep.sql")).format(items=names.Identifier(listed.model._meta.db_table))
         cursor.execute(text, values)
         freed = cursor.fetchall()
     for item_id, held in freed:
+        if held:
+            continue  # the lapse of a hold is noted by its table, whoever ends it (queues/lapsing.py)
         recording.record(
             actor=actor.name,
             actor_user_id=None,
             acting_for=actor.acting_for,
-            act="item.expire" if held else "item.wake",
+            act="item.wake",
             target=f"{listed.model._meta.model_name}:{item_id}",
         )
-    return Outcome(target=f"queue:{queue}", data={"freed": len(freed)})
+    return Outcome(target=f"queue:{queue}", data={"freed": len(freed), "shared": shared})
 
 
 def queues_to_sweep(*, now: datetime, after: str, limit: int) -> Sequence[Item]:
@@ -57,6 +60,8 @@ def queues_to_sweep(*, now: datetime, after: str, limit: int) -> Sequence[Item]:
     with scope.unscoped(reason="expired holds are swept in every tenant, an item a tenant and queue"):
         for listed in queues:
             due = Q(claim_holder__isnull=False, lease_until__lte=Now()) | Q(snoozed_until__lte=Now())
+            if listed.assign is not None:
+                due |= Q(claim_holder__isnull=True, snoozed_until__isnull=True)
             rows = listed.model.objects.filter(open_items(listed.model)).filter(due)
             for tenant_id in rows.order_by().values_list("tenant_id", flat=True).distinct():
                 found.append((f"{listed.name}:{tenant_id:019d}", listed.name, tenant_id))

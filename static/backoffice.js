@@ -82,8 +82,8 @@
     const name = `selection:${bar.dataset.selection}`;
     const boxes = all("input[data-select]");
     const everything = one("input[data-select-page]");
-    const matching = one("input[data-select-matching]");
-    const count = one("[data-selected-count]", bar);
+    const bars = all("input[data-select-matching]");
+    const matching = bars[0];
     let chosen = new Set((recall(session, name) ?? "").split(",").filter(Boolean));
 
     const show = () => {
@@ -98,8 +98,10 @@
         everything.indeterminate = here > 0 && here < boxes.length;
         everything.disabled = Boolean(matching?.checked);
       }
-      if (count) count.textContent = matching?.checked ? bar.dataset.matching : String(chosen.size);
-      all("[data-needs-selection]", bar).forEach((button) => {
+      all("[data-selected-count], [data-selected-again]").forEach((count) => {
+        count.textContent = matching?.checked ? bar.dataset.matching : String(chosen.size);
+      });
+      all("[data-needs-selection]").forEach((button) => {
         button.disabled = !matching?.checked && chosen.size === 0;
       });
       remember(session, name, chosen.size ? Array.from(chosen).join(",") : null);
@@ -117,10 +119,14 @@
       boxes.forEach((box) => choose(box, everything.checked));
       show();
     });
-    matching?.addEventListener("change", show);
+    // The bars at both ends are one: what is chosen in either counts.
+    bars.forEach((box) => box.addEventListener("change", () => {
+      bars.forEach((other) => { other.checked = box.checked; });
+      show();
+    }));
     one("[data-clear-selection]", bar)?.addEventListener("click", () => {
       chosen = new Set();
-      if (matching) matching.checked = false;
+      bars.forEach((box) => { box.checked = false; });
       show();
     });
     one("form", bar)?.addEventListener("submit", (event) => {

@@ -32,6 +32,7 @@ class AuditEvent(TenantModel):
         indexes = [
             models.Index(fields=["tenant", "target", "-id"], name="audit_by_target"),
             models.Index(fields=["tenant", "-id"], name="audit_by_time"),
+            models.Index(fields=["tenant", "at"], name="audit_by_instant"),
         ]
 
     def __str__(self) -> str:

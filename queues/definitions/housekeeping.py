@@ -9,7 +9,7 @@ from django.utils.translation import gettext_lazy as _
 from backoffice import schedules
 from backoffice.jobs import Backoff, Consequence, NoConsequence
 from backoffice.schedules import Misfire, ScheduledJob, Spread, StillGoing
-from queues import overriding, scoring, sweeping
+from queues import bulk_forgetting, overriding, scoring, sweeping, tallying
 
 
 @schedules.register
@@ -67,3 +67,41 @@ class Rescore(ScheduledJob):
     retention = "schedules.retention"
     failure = Consequence(_("Older items may stand further down than their age deserves."))
     runbook = schedules.runbook_of("queues.rescore")
+
+
+@schedules.register
+class TallyQueues(ScheduledJob):
+    """Keep what happened in each quarter of an hour, so that the overview counts it once."""
+
+    name = "queues.tally"
+    title = _("Count the queues' past")
+    every = timedelta(minutes=5)
+    spread = Spread.PLATFORM
+    selects = tallying.tenants_to_tally
+    runs = tallying.tally_tenant
+    batch_size = 200
+    misfire = Misfire.ONCE
+    still_going = StillGoing.SKIP
+    attempts, backoff, max_duration = 3, Backoff(), timedelta(minutes=10)
+    retention = "schedules.frequent_retention"
+    failure = NoConsequence(_("The overview counts what is not kept; it is only slower."))
+    runbook = schedules.runbook_of("queues.tally")
+
+
+@schedules.register
+class ForgetBulkRuns(ScheduledJob):
+    """Remove the results of what was done to many items once they are old."""
+
+    name = "queues.forget-bulk-runs"
+    title = _("Remove old results of bulk actions")
+    cron = "35 3 * * *"
+    spread = Spread.PLATFORM
+    selects = bulk_forgetting.tenants_with_old
+    runs = bulk_forgetting.forget_runs
+    batch_size = 100
+    misfire = Misfire.ONCE
+    still_going = StillGoing.SKIP
+    attempts, backoff, max_duration = 3, Backoff(), timedelta(minutes=30)
+    retention = "schedules.retention"
+    failure = NoConsequence(_("Old results stay readable for longer; the items' own histories are apart."))
+    runbook = schedules.runbook_of("queues.forget-bulk-runs")

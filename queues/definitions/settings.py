@@ -38,3 +38,12 @@ class RateDays(Setting):
     name = "queues.rate_days"
     default, minimum, maximum = 7, 1, 366
     unit = "days"
+
+
+@livesettings.register
+class BulkDays(Setting):
+    """How long the results of what was done to many items at once stay readable."""
+
+    name = "queues.bulk_days"
+    default, minimum, maximum = 30, 1, 366
+    unit = "days"

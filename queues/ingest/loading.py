@@ -18,7 +18,7 @@ from backoffice import commands, sql
 from backoffice.commands import Actor, Outcome, command
 from backoffice.errors import Refusal
 from backoffice.tenants import scope
-from queues import due_times, scoring
+from queues import due_times, scoring, sharing
 from queues.base import queue_for
 from queues.ingest import decoding, spend
 from queues.models import Payout
@@ -104,6 +104,7 @@ def ingest_payouts(*, actor: Actor, file: str, sha256: str, currency: str, now: 
     accepted, credits, undated, first, last = _run(sql.read(_SQL / "ingest_load.sql"), bound)[0]
     if accepted:
         scoring.score_range(queue_for(Payout), first=first, last=last, now=instant)
+        sharing.share_free(actor=actor, listed=queue_for(Payout))
     dropped = {
         reason: {"count": count, "lines": lines}
         for reason, count, lines in _run(sql.read(_SQL / "ingest_dropped.sql"), {"shown": SHOWN_LINES})

@@ -59,5 +59,10 @@ class Dispute(QueueItem):
         ]
         indexes = [
             *item_indexes("dispute", open_states=("open",), filters=("reason", "currency")),
+            models.Index(
+                fields=["tenant", "customer", "amount", "currency", "opened_at"],
+                condition=Q(state="open"),
+                name="dispute_twins",
+            ),
             models.Index(fields=["tenant", "customer", "-id"], name="dispute_same_customer"),
         ]

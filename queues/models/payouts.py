@@ -58,6 +58,11 @@ class Payout(QueueItem):
         ]
         indexes = [
             *item_indexes("payout", open_states=("pending",), filters=("currency",)),
+            models.Index(
+                fields=["tenant", "account", "amount", "currency", "opened_at"],
+                condition=Q(state="pending"),
+                name="payout_twins",
+            ),
             models.Index(fields=["tenant", "plan_id"], condition=Q(plan_id__isnull=False), name="payout_plan"),
             models.Index(fields=["tenant", "beneficiary", "-id"], name="payout_same_beneficiary"),
             models.Index(fields=["tenant", "account", "-id"], name="payout_same_account"),
