@@ -46,12 +46,19 @@ def rework(
     if not listed.due:
         return 0
     changed = 0
-    for first, last in scoring.ranges(listed, batch=BATCH):
+    for first, last in stale_ranges(listed):
         watch()
         named = {"queue": queue, "first": first, "last": last}
         outcome = commands.dispatch(rework_batch, actor=actor, key=f"{key}:{first}-{last}", guard=guard, **named)
         changed += outcome.data["changed"]
     return changed
+
+
+def stale_ranges(listed: Queue) -> list[tuple[int, int]]:
+    """Return the ranges of keys of the open items whose due time is out of date, about BATCH of them in each."""
+    if not listed.due:
+        return []
+    return scoring.ranges(listed, due=_stale(listed, calendars.current()), batch=BATCH)
 
 
 @command("queue.due-times", systems=("schedules", "shell", "queues"))
@@ -67,13 +74,12 @@ def keep(listed: Queue, *, first: int, last: int) -> int:
         return 0
     calendar = calendars.current()
     rows = listed.model.objects.filter(open_items(listed.model), pk__gte=first, pk__lte=last)
-    stale = Written("{0} IS DISTINCT FROM {1}", F("due_seen"), F("fresh_seen"), output_field=BooleanField())
     fields = [field for clock in listed.due for field in (clock.after, clock.until, clock.waits) if field]
     paused = {f"paused_{number}": _holds(clock.paused) for number, clock in enumerate(listed.due)}
     # Locked, so that an instant which changes meanwhile waits and then works its due time out itself.
     chosen = (
         rows.annotate(fresh_seen=_seen(listed, calendar), **paused)
-        .filter(stale)
+        .filter(_stale(listed, calendar))
         .order_by("pk")
         .select_for_update(no_key=True)
         .values_list("pk", "fresh_seen", *paused, *dict.fromkeys(fields), named=True)
@@ -152,6 +158,11 @@ def _write(listed: Queue, **columns: list[Any]) -> None:
         cursor.execute(text, {**columns, "tenant": scope.current().pk})
         if many:
             cursor.execute("SET LOCAL enable_nestloop = on")
+
+
+def _stale(listed: Queue, calendar: Calendar) -> Written:
+    """Return the condition of an item whose due time is out of date."""
+    return Written("{0} IS DISTINCT FROM {1}", F("due_seen"), _seen(listed, calendar), output_field=BooleanField())
 
 
 def _seen(listed: Queue, calendar: Calendar) -> Written:

@@ -6,7 +6,7 @@ candidates few and writes the item's history.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
 from itertools import islice
 from pathlib import Path
@@ -71,25 +71,27 @@ def queues_to_sweep(*, now: datetime, after: str, limit: int) -> Sequence[Item]:
 
 
 def ranges_to_score(*, now: datetime, after: str, limit: int) -> Sequence[Item]:
-    """Select every range of open items of every scored queue, tenant by tenant."""
-    scored = [listed for listed in queues if listed.rule is not None]
-    found = _ranges(scored, from_tenant=after, batch=scoring.BATCH, now=now.isoformat())
+    """Select every range of open items whose score would change, tenant by tenant."""
+
+    def ranges(listed: Queue) -> list[tuple[int, int]]:
+        return scoring.ranges(listed, due=scoring.is_due(listed.rule, now=now)) if listed.rule is not None else []
+
+    found = _ranges(ranges, from_tenant=after, now=now.isoformat())
     return list(islice((item for item in found if item.key > after), limit))
 
 
 def ranges_to_time(*, now: datetime, after: str, limit: int) -> Sequence[Item]:
-    """Select every range of open items of every queue that has due times, tenant by tenant."""
-    timed = [listed for listed in queues if listed.due]
-    found = _ranges(timed, from_tenant=after, batch=due_times.BATCH)
+    """Select every range of open items whose due time is out of date, tenant by tenant."""
+    found = _ranges(due_times.stale_ranges, from_tenant=after)
     return list(islice((item for item in found if item.key > after), limit))
 
 
-def _ranges(wanted: list[Queue], *, from_tenant: str, batch: int, **more: Any) -> Iterator[Item]:
+def _ranges(find: Callable[[Queue], list[tuple[int, int]]], *, from_tenant: str, **more: Any) -> Iterator[Item]:
     """Iterate in the order of the keys, beginning with the tenant that a key names."""
     begun = int(from_tenant.partition(":")[0] or 1)
     for tenant in Tenant.objects.filter(pk__gte=begun).order_by("pk"):
         with scope.open(tenant):
-            found = [(listed.name, scoring.ranges(listed, batch=batch)) for listed in wanted]
+            found = [(listed.name, find(listed)) for listed in queues]
         for name, ranges in found:
             for first, last in ranges:
                 arguments = {"queue": name, "first": first, "last": last, **more}
