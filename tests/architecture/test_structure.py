@@ -34,9 +34,11 @@ UNSCOPED = {
     "backoffice/schedules/opening.py": 1,
     "backoffice/schedules/overview.py": 1,
     "exports/expiring.py": 1,
+    "queues/bulk_forgetting.py": 1,
     "queues/money/sweeping.py": 1,
     "queues/overriding.py": 1,
     "queues/sweeping.py": 1,
+    "queues/tallying.py": 1,
 }
 
 

@@ -109,6 +109,7 @@ class Claims(RuleBasedStateMachine):
         assert (data is not None) == stands
         if data is not None:
             self.happened["payout.approve" if how == "approve" else f"item.{how}"] += 1
+            self._note_lapse(held)
             held.holder, held.live = None, False
             held.state = "approved" if how == "approve" else held.state
 
@@ -264,9 +265,15 @@ class Claims(RuleBasedStateMachine):
     def _count(self, who: int, *, besides: int | None = None) -> int:
         return sum(held.live and held.holder == who for n, held in enumerate(self.model) if n != besides)
 
+    def _note_lapse(self, held: Held) -> None:
+        """Count a hold that had lapsed and now ends: its history says so once, whoever ends it."""
+        if held.holder is not None and not held.live:
+            self.happened["item.expire"] += 1
+
     def _taken(self, which: int, who: int, token: int, *, fresh: bool) -> None:
         held = self.model[which]
         assert token == held.token + (1 if fresh else 0) and (not fresh or token not in held.tokens)
+        self._note_lapse(held)
         held.holder, held.token, held.live = who, token, True
         held.tokens.add(token)
 

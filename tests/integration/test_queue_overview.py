@@ -10,10 +10,9 @@ from uuid import uuid4
 
 from django.utils import timezone
 
-from backoffice.audit.models import AuditEvent
 from backoffice.commands import Actor
 from backoffice.tenants.models import Tenant
-from queues import acting, claiming, overview
+from queues import acting, claiming, overview, tallying
 from queues.base import queues
 from queues.models import Dispute, Payout
 from tests.making_items import make_dispute, make_payouts
@@ -54,16 +53,43 @@ def test_the_past_counts_what_happened_and_who_did_it(tenant: Tenant, make_perso
         reason="",
         key=uuid4().hex,
     )
-    AuditEvent.objects.create(
-        tenant=tenant, actor="system:schedules", act="item.expire", outcome="done", target=f"dispute:{item.pk}"
-    )
+    lapsed = Dispute.objects.filter(claim_holder=person).first()
+    Dispute.objects.filter(pk=lapsed.pk).update(lease_until=timezone.now() - timedelta(minutes=1))
     past = overview.past(queue=queue, now=timezone.now())
-    assert past.counts == {"claimed": 3, "decided": 1, "lapsed": 1}
-    assert (past.share("lapsed"), past.share("skipped"), past.shortened) == ("33%", "0%", False)
+    assert past.counts == {"arrived": 3, "claimed": 3, "decided": 1, "lapsed": 1}
+    assert (past.share("lapsed"), past.share("skipped"), past.unswept) == ("33%", "0%", 1)
     assert all(timedelta(hours=3) <= part < timedelta(hours=3, minutes=5) for part in past.times["claimed"])
-    assert [(load.name, load.held, load.claimed, load.decided) for load in past.people] == [("Ada", 2, 3, 1)]
+    loads = [(load.name, load.held, load.claimed, load.lapsed, load.decided) for load in past.people]
+    assert loads == [("Ada", 1, 3, 1, 1)]
     assert len(past.hours) == overview.HOURS
     assert sum(arrived for _h, arrived, _d in past.hours) == 3 and past.hours[-1][2] == 1
+
+
+def test_a_hold_that_lapsed_counts_once_whoever_ends_it(tenant: Tenant, make_person: Callable[..., Any]) -> None:
+    queue, first, second = queues.get("disputes"), make_person(name="Ada"), make_person(name="Ben")
+    item = make_dispute(tenant=tenant)
+    claiming.claim(actor=_actor(first), queue="disputes", item_id=item.pk, key=uuid4().hex)
+    Dispute.objects.filter(pk=item.pk).update(lease_until=timezone.now() - timedelta(minutes=1))
+    before = overview.past(queue=queue, now=timezone.now())
+    assert (before.counts["lapsed"], before.unswept) == (1, 1)
+    claiming.claim(actor=_actor(second), queue="disputes", item_id=item.pk, key=uuid4().hex)
+    after = overview.past(queue=queue, now=timezone.now())
+    assert (after.counts["lapsed"], after.counts["claimed"], after.unswept) == (1, 2, 0)
+    assert {load.name: load.lapsed for load in after.people} == {"Ada": 1, "Ben": 0}
+
+
+def test_kept_tallies_say_what_the_events_say(tenant: Tenant, make_person: Callable[..., Any]) -> None:
+    queue, person = queues.get("disputes"), make_person(name="Ada")
+    for _number in range(4):
+        item = make_dispute(tenant=tenant)
+        claiming.claim(actor=_actor(person), queue="disputes", item_id=item.pk, key=uuid4().hex)
+    later = timezone.now() + timedelta(hours=1)
+    read = tallying.counted(queue=queue, since=later - timedelta(hours=40), before=later)
+    tallying._keep(queue, tallying.floor(later - timedelta(hours=40)), tallying.floor(later))
+    kept = [
+        (quarter, found) for quarter, found in tallying.kept(queue=queue, since=later - timedelta(hours=40)) if found
+    ]
+    assert kept == read and sum(found["counts"].get("claimed", 0) for _quarter, found in kept) == 4
 
 
 def test_hours_of_a_clock_change_are_each_there_once(tenant: Tenant) -> None:
@@ -84,5 +110,4 @@ def test_only_a_supervisor_opens_the_page(
 
 
 def _actor(person: Any) -> Any:
-
     return Actor.person(person)
