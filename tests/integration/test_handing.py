@@ -119,6 +119,7 @@ def test_the_receivers_cap_is_respected_even_in_a_race(tenant: Tenant, make_pers
     assert refused == ["cap-reached: Ben already holds 5 items, the most allowed here."] * 2
 
 
+@pytest.mark.case("QC-15")
 @pytest.mark.parametrize("lapsed", [False, True])
 def test_a_supervisor_moves_a_case_with_a_reason_and_both_lists_and_the_log_agree(
     tenant: Tenant, make_person: Callable[..., User], lapsed: bool

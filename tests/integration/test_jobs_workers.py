@@ -76,6 +76,7 @@ def _fences(job: Job) -> list[int]:
     return list(job.events.filter(name="claimed").order_by("seq").values_list("fence", flat=True))
 
 
+@pytest.mark.case("JE-02")
 @pytest.mark.proves("jobs#tolerate-duplicate-execution")
 def test_killing_the_parent_leaves_no_orphan_and_the_job_runs_again(worker, gated: Job, tmp_path: Path) -> None:
     parent = worker()
@@ -137,6 +138,7 @@ def test_sigterm_lets_the_running_job_finish_its_step(worker, gated: Job, tmp_pa
     assert (gated.state, gated.execution, _effects(gated)) == ("succeeded", f"{gated.pk}/2", ["one", "two", "three"])
 
 
+@pytest.mark.case("JE-03")
 @pytest.mark.parametrize("whole_tree", [False, True])
 def test_sigterm_hands_over_what_does_not_finish_in_time(worker, gated: Job, tmp_path: Path, whole_tree: bool) -> None:
     parent = worker("--stop-within", "1")

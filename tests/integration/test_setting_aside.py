@@ -50,6 +50,7 @@ def narrowed(person: User, **filters: str) -> int:
     return int(found.data["item_id"])
 
 
+@pytest.mark.case("QC-12")
 def test_a_skip_never_loops_and_counts_for_its_person_alone(tenant: Tenant, make_person: Callable[..., User]) -> None:
     ninety, eighty, seventy = [make_payout(tenant, score=score) for score in (90, 80, 70)]
     ann, ben = make_person(), make_person()

@@ -129,6 +129,7 @@ def test_undo_takes_back_a_resume_and_a_free_decision_too(tenant: Tenant, make_p
     assert AccountReview.objects.get(pk=review.pk).state == "open"
 
 
+@pytest.mark.case("QC-16")
 def test_a_reopened_case_is_to_review_again_and_its_history_stays(
     tenant: Tenant, make_person: Callable[..., User]
 ) -> None:
@@ -148,6 +149,7 @@ def test_a_reopened_case_is_to_review_again_and_its_history_stays(
         reopen(make_person(roles=("auditor",)), item)
 
 
+@pytest.mark.case("QC-10")
 def test_a_decided_item_is_in_no_list_that_is_served_later(tenant: Tenant, make_person: Callable[..., User]) -> None:
     item, other = make_payout(tenant, score=9), make_payout(tenant, score=8)
     ann, ben = make_person(), make_person()
