@@ -4,31 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Page, expect
 
 from backoffice.tenants.models import Tenant, User
 from queues.models import Payout
+from tests.browser.keyboard import WATCH, nothing_was_pointed_at, tab_to
 from tests.making_items import make_payouts
-
-WATCH = """
-for (const kind of ["pointerdown", "mousedown", "touchstart"])
-  window.addEventListener(kind, () => sessionStorage.setItem("pointed", kind), true);
-window.addEventListener("keydown", (event) => {
-  if ((event.ctrlKey || event.altKey || event.metaKey) && event.defaultPrevented)
-    sessionStorage.setItem("stolen", event.key);
-});
-"""
-
-
-def _tab_to(page: Page, wanted: Locator, *, key: str = "Tab") -> None:
-    """Press Tab until the element has the focus, and see that the focus is drawn."""
-    for _step in range(80):
-        page.keyboard.press(key)
-        if wanted.evaluate("element => element === document.activeElement"):
-            ring = wanted.evaluate("element => getComputedStyle(element).outlineStyle")
-            assert ring != "none", "the focus is not drawn"
-            return
-    raise AssertionError("Tab never comes there")
 
 
 def test_a_staff_day_needs_no_pointer(
@@ -39,7 +20,7 @@ def test_a_staff_day_needs_no_pointer(
     page.add_init_script(WATCH)
     heading = page.get_by_role("heading", level=1)
     page.goto("/t/acme/")
-    _tab_to(page, page.get_by_role("navigation", name="Pages").get_by_role("link", name="Payouts"))
+    tab_to(page, page.get_by_role("navigation", name="Pages").get_by_role("link", name="Payouts"))
     page.keyboard.press("Enter")
     expect(heading).to_have_text("Payouts")
     # Search, walk, select, let go.
@@ -68,10 +49,10 @@ def test_a_staff_day_needs_no_pointer(
     page.keyboard.press("c")
     expect(page.get_by_text("You hold it")).to_be_visible()
     reason = page.get_by_label("Reason to hold")
-    _tab_to(page, reason)
+    tab_to(page, reason)
     page.keyboard.type("Called them, no answer? n")
     expect(heading).to_have_text(reference)
-    _tab_to(page, page.get_by_role("button", name="Hold and next"))
+    tab_to(page, page.get_by_role("button", name="Hold and next"))
     page.keyboard.press("Enter")
     expect(page.locator('[role="status"] .messagelist')).to_contain_text(f"{reference} is now held.")
     expect(heading).not_to_have_text(reference)
@@ -81,13 +62,13 @@ def test_a_staff_day_needs_no_pointer(
     page.keyboard.press("s")
     expect(heading).not_to_have_text(skipped)
     keys = page.get_by_role("button", name="Keys")
-    _tab_to(page, keys)
+    tab_to(page, keys)
     page.keyboard.press("Enter")
     dialog = page.get_by_role("dialog", name="Keys")
     expect(dialog).to_be_visible()
     switch = dialog.get_by_label("Use single keys")
     if not switch.evaluate("element => element === document.activeElement"):
-        _tab_to(page, switch)
+        tab_to(page, switch)
     page.keyboard.press("Space")
     page.keyboard.press("Escape")
     expect(dialog).to_be_hidden()
@@ -98,17 +79,16 @@ def test_a_staff_day_needs_no_pointer(
     expect(heading).to_have_text(current)
     page.keyboard.press("Enter")
     if not switch.evaluate("element => element === document.activeElement"):
-        _tab_to(page, switch)
+        tab_to(page, switch)
     page.keyboard.press("Space")
     page.keyboard.press("Escape")
     # Back to the list by the keyboard, and the next by its key.
-    _tab_to(page, page.locator("a.crumb"), key="Shift+Tab")
+    tab_to(page, page.locator("a.crumb"), key="Shift+Tab")
     page.keyboard.press("Enter")
     expect(page.get_by_role("table")).to_be_visible()
     page.keyboard.press("n")
     expect(page.get_by_text("You hold it")).to_be_visible()
-    assert page.evaluate("sessionStorage.getItem('pointed')") is None
-    assert page.evaluate("sessionStorage.getItem('stolen')") is None
+    assert nothing_was_pointed_at(page)
 
 
 def test_a_part_that_renews_itself_keeps_the_focus_and_says_its_state_once(
