@@ -126,7 +126,8 @@ def _chosen_state(asked: str, counts: Mapping[str, int]) -> str:
 
 def _tabs(counts: Mapping[str, int], total: int, state: str, here: str) -> list[dict[str, Any]]:
     labels = _labels()
-    shown = [("all", _("All"), total), *((name, labels[name], counts[name]) for name in labels if counts[name])]
+    shown = [("all", _("All"), total)]
+    shown += [(name, labels[name].capitalize(), counts[name]) for name in labels if counts[name]]
     return [
         {"label": label, "count": count, "url": f"{here}?show={name}", "current": (state or "all") == name}
         for name, label, count in shown
