@@ -10,7 +10,7 @@ from typing import Any
 import psycopg
 from django.db import DEFAULT_DB_ALIAS, connections
 from django.db.migrations import RunSQL
-from psycopg.rows import namedtuple_row
+from psycopg.rows import tuple_row
 
 APP_ROLE = "backoffice_app"
 REPORTING_ROLE = "backoffice_reporting"
@@ -22,17 +22,17 @@ def read(file: Path) -> str:
     return file.read_text(encoding="utf-8")
 
 
-def prepared(text: str, values: Mapping[str, Any]) -> list[Any]:
+def prepared(text: str, values: Mapping[str, Any], *, rows: Any = tuple_row) -> list[Any]:
     """Run a statement in the transaction open on Django's connection, bound by the server and prepared.
 
     For what runs so often that planning it anew, as Django's own cursors do, would cost more than running
-    it; its text must be one of few. Return the rows as named tuples, none for a statement without rows.
+    it; its text must be one of few. Return the rows (`rows` makes each), none for a statement without rows.
     """
     django = connections[DEFAULT_DB_ALIAS]
     django.ensure_connection()
     django.validate_no_broken_transaction()
     opened = django.connection
-    with django.wrap_database_errors, psycopg.Cursor(opened, row_factory=namedtuple_row) as cursor:
+    with django.wrap_database_errors, psycopg.Cursor(opened, row_factory=rows) as cursor:
         kept, opened.prepare_threshold = opened.prepare_threshold, 0  # None, Django's, would refuse to prepare
         try:
             cursor.execute(text.encode(), values)

@@ -102,13 +102,13 @@ class _Ring:
     """The queue's rotation, locked, over the people who were chosen or over all."""
 
     def __init__(self, listed: Queue, among: Sequence[int] | None) -> None:
-        rows = sql.prepared(sql.read(_SQL / "lock_rotation.sql"), {"tenant": scope.current().pk, "queue": listed.name})
+        values = {"tenant": scope.current().pk, "queue": listed.name}
+        ((self._row, head_id),) = sql.prepared(sql.read(_SQL / "lock_rotation.sql"), values)
         self._listed = listed
-        self._row: int = rows[0].id
         people = handing.in_order_of_joining(listed)
         self._people = [one for one in people if among is None or one.pk in set(among)]
         self._away = away()
-        self._head = self._place(people, rows[0].head_id)
+        self._head = self._place(people, head_id)
         self._moved = False
 
     def present(self) -> list[User]:

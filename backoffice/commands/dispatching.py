@@ -102,7 +102,7 @@ def _take_receipt(command: Command, actor: Actor, key: str, fingerprint: str) ->
         "fingerprint": fingerprint,
     }
     taken = sql.prepared(_TAKE_RECEIPT, values)
-    return taken[0].id if taken else None
+    return taken[0][0] if taken else None
 
 
 def _keep_outcome(receipt_id: int, outcome: Outcome) -> None:

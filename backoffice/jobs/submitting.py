@@ -9,6 +9,7 @@ from datetime import timedelta
 from typing import Any
 
 from django.db import OperationalError, connection, transaction
+from psycopg.rows import dict_row
 
 from backoffice import sql
 from backoffice.errors import SubmissionConflict
@@ -69,14 +70,14 @@ def _start_after_commit(job: Job) -> None:
 def _insert_or_find(values: dict[str, Any]) -> tuple[Job, bool] | None:
     """Return the job and whether it was made; None when a race was lost, under any isolation level."""
     try:
-        rows = sql.prepared(statements.text("submit"), values)
+        rows = sql.prepared(statements.text("submit"), values, rows=dict_row)
     except OperationalError as error:
         if getattr(error.__cause__, "sqlstate", None) != SERIALIZATION_FAILURE:
             raise
         return None
     if not rows:
         return None
-    found = rows[0]._asdict()
+    found = rows[0]
     found["arguments"] = json.loads(found["arguments"])  # Django's connections leave jsonb to its fields
     return Job.from_db("default", _FIELDS, [found[name] for name in _COLUMNS]), found["was_made"]
 
